@@ -1,0 +1,103 @@
+//! What a worker and a client need of a shard.
+
+use std::future::Future;
+use std::pin::Pin;
+use std::time::Duration;
+
+use tokio::sync::mpsc;
+
+use crate::error::Error;
+use crate::types::{
+    BatchOutcome, CancelOutcome, ClaimId, DequeueReply, DequeueRequest, Group, HeldRun,
+    KeyedOutcome, Name, NewRun, ReclaimReply, ReclaimRequest, Registration, RenewRequest, Renewal,
+    RunId, RunResult, Shape, ShardKey, StepRecord, Try, Turn, UnixMicros, Wake, WorkerId,
+    WorkflowId, WriteBatch,
+};
+
+/// The answer of a store. Owns its arguments, so it can outlive the caller.
+pub type StoreFuture<T> = Pin<Box<dyn Future<Output = Result<T, Error>> + Send>>;
+
+/// Hints from other processes. Ends when the listening connection is lost; listen again then.
+pub type WakeStream = mpsc::Receiver<Wake>;
+
+/// One shard. All times are the shard's own.
+pub trait Store: Send + Sync + 'static {
+    /// Reads the shape row; `None` when the shard was never given one.
+    fn read_shape(&self) -> StoreFuture<Option<Shape>>;
+
+    /// The shard's clock.
+    fn server_time(&self) -> StoreFuture<UnixMicros>;
+
+    /// Stores runs without a workflow id and puts them into `ready` (or `timer`, with a delay).
+    /// All or none of the slice are stored.
+    fn enqueue(&self, runs: Vec<NewRun>, attempt: Try) -> StoreFuture<()>;
+
+    /// Stores runs with a workflow id; an id that is taken yields the run that has it.
+    ///
+    /// Answers in the order asked. Waits for other transactions that are storing the same id at
+    /// most for the lock timeout ([`ErrorKind::Conflict`](crate::ErrorKind::Conflict)).
+    fn enqueue_keyed(&self, runs: Vec<NewRun>) -> StoreFuture<Vec<KeyedOutcome>>;
+
+    /// Tries a dequeue lock, and takes runs if it is won: one statement, one round trip.
+    fn dequeue(&self, request: DequeueRequest) -> StoreFuture<DequeueReply>;
+
+    /// Which groups of these queues hold rows. Costs one index probe per group that exists.
+    fn ready_groups(&self, queues: Vec<Name>) -> StoreFuture<Vec<Group>>;
+
+    /// All steps of these runs, ordered by run and number.
+    fn load_steps(&self, runs: Vec<RunId>) -> StoreFuture<Vec<StepRecord>>;
+
+    /// Writes everything that running workflows have for this shard in one statement.
+    fn write(&self, batch: WriteBatch) -> StoreFuture<BatchOutcome>;
+
+    /// Puts runs that this worker owns back into `ready`, uncharged, through the gate. Answers the
+    /// groups that now hold rows.
+    fn hand_back(&self, runs: Vec<HeldRun>) -> StoreFuture<Vec<Group>>;
+
+    /// The same for whole claims whose reply this worker never got; the claims are deleted.
+    fn hand_back_claims(&self, worker: WorkerId, claims: Vec<ClaimId>) -> StoreFuture<Vec<Group>>;
+
+    /// Sets the charged deaths of suspects that proved innocent back to 0.
+    fn acquit(&self, runs: Vec<HeldRun>) -> StoreFuture<()>;
+
+    /// Begins a worker's session, with a live lease.
+    fn register(&self, registration: Registration) -> StoreFuture<()>;
+
+    /// Renews a lease, only while it has not ended.
+    fn renew(&self, request: RenewRequest) -> StoreFuture<Renewal>;
+
+    /// Ends a session that holds no claims any more. A session with claims is left to the reaper.
+    fn retire(&self, worker: WorkerId) -> StoreFuture<()>;
+
+    /// Finds ended leases and puts the runs of their claims back, within a budget.
+    fn reclaim(&self, request: ReclaimRequest) -> StoreFuture<Turn<ReclaimReply>>;
+
+    /// Moves delayed runs that are due into `ready`: how many, and which groups now hold rows.
+    fn promote_due(&self, limit: u32) -> StoreFuture<Turn<(u64, Vec<Group>)>>;
+
+    /// Puts runs parked under these topics back into `ready`.
+    fn wake_topics(&self, topics: Vec<Name>, limit: u32) -> StoreFuture<Turn<(u64, Vec<Group>)>>;
+
+    /// Finds open runs that are in none of `ready`, `claim`, `timer` and `waiting`, and puts them
+    /// back when asked to. One snapshot; costs a scan of the open runs made before
+    /// `older_than` ago.
+    fn audit_orphans(&self, older_than: Duration, repair: bool) -> StoreFuture<Turn<Vec<RunId>>>;
+
+    /// Makes the partitions of the coming months, and forgets old positions.
+    fn prepare(&self) -> StoreFuture<Turn<()>>;
+
+    /// How these runs stand, in the order asked.
+    fn results(&self, runs: Vec<RunId>) -> StoreFuture<Vec<RunResult>>;
+
+    /// The run that has a workflow id.
+    fn find(&self, shard_key: ShardKey, workflow_id: WorkflowId) -> StoreFuture<Option<RunId>>;
+
+    /// Ends open runs; what became of each, in the order asked.
+    fn cancel(&self, runs: Vec<RunId>) -> StoreFuture<Vec<CancelOutcome>>;
+
+    /// Tells other processes, at most once each.
+    fn notify(&self, wakes: Vec<Wake>) -> StoreFuture<()>;
+
+    /// Hears what other processes tell. An error where the transport cannot push.
+    fn listen(&self) -> StoreFuture<WakeStream>;
+}

@@ -1,0 +1,109 @@
+//! Leases of workers, and what becomes of the work of those that lost theirs.
+
+use std::time::Duration;
+
+use bytes::Bytes;
+
+use super::dequeue::Group;
+use super::id::{ClaimId, RunId, WorkerId};
+use super::run::Epoch;
+
+/// A worker's session on a shard begins.
+#[derive(Clone, Debug)]
+pub struct Registration {
+    /// The new session.
+    pub worker: WorkerId,
+    /// The session that this process had before and lost; its claims are handed back uncharged,
+    /// since the process lives.
+    pub previous: Option<WorkerId>,
+    /// How long the lease lasts without renewal.
+    pub lease: Duration,
+    /// Host name, for people.
+    pub host: String,
+    /// Process id, for people.
+    pub pid: i64,
+    /// Version of the worker's code, for people.
+    pub version: String,
+}
+
+/// A run that a worker believes to own.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct HeldRun {
+    /// The run.
+    pub run_id: RunId,
+    /// The epoch it was claimed at.
+    pub epoch: Epoch,
+}
+
+/// A renewal of a lease.
+#[derive(Clone, Debug)]
+pub struct RenewRequest {
+    /// The session.
+    pub worker: WorkerId,
+    /// How long the lease lasts from now.
+    pub lease: Duration,
+    /// Runs whose ownership is to be checked (those held for some time).
+    pub check: Vec<HeldRun>,
+}
+
+/// A claim in the table.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct HeldClaim {
+    /// The claim.
+    pub claim: ClaimId,
+    /// How long ago it was made, by the shard's clock.
+    pub age: Duration,
+}
+
+/// What a renewal found.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Renewal {
+    /// The lease had ended; it is not renewed and never will be.
+    Lapsed,
+    /// The lease is renewed.
+    Live {
+        /// The worker's claims, as the shard has them.
+        claims: Vec<HeldClaim>,
+        /// Of the runs to be checked, those that are no longer the worker's or have ended.
+        lost: Vec<RunId>,
+    },
+}
+
+/// A statement that one process at a time may run: another one has the turn, or it was done.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Turn<T> {
+    /// Another process holds the maintenance lock.
+    Busy,
+    /// Done.
+    Done(T),
+}
+
+/// A pass of the reaper over workers whose lease has ended.
+#[derive(Clone, Debug)]
+pub struct ReclaimRequest {
+    /// At most so many claims.
+    pub claims: u32,
+    /// So many charged deaths make a run `dead` when it was alone (twice as many when it never was).
+    pub deaths: i64,
+    /// The encoded error of a run that becomes `dead`.
+    pub dead_error: Bytes,
+    /// Longest lease in use; an expiry farther in the future than that is not believed.
+    pub lease: Duration,
+}
+
+/// What a pass of the reaper did.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct ReclaimReply {
+    /// Leases newly found ended.
+    pub lapsed: u64,
+    /// Claims dissolved.
+    pub claims: u64,
+    /// Runs put back into `ready`.
+    pub recovered: u64,
+    /// Of those, runs charged with a death.
+    pub charged: u64,
+    /// Runs that became `dead`.
+    pub dead: u64,
+    /// Groups that now hold rows.
+    pub groups: Vec<Group>,
+}

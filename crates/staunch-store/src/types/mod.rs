@@ -1,0 +1,23 @@
+//! Plain data that goes into and comes out of a store.
+
+mod dequeue;
+mod id;
+mod lease;
+mod run;
+mod shape;
+mod write;
+
+pub use dequeue::{
+    ClaimedRun, DequeueReply, DequeueRequest, Group, LANE_NEW, LANE_RESUMED, LANE_SUSPECT, Look,
+    Wake,
+};
+pub use id::{ClaimId, InvalidValue, Limits, Name, RunId, ShardKey, UnixMicros, WorkerId, WorkflowId};
+pub use lease::{
+    HeldClaim, HeldRun, ReclaimReply, ReclaimRequest, Registration, RenewRequest, Renewal, Turn,
+};
+pub use run::{CancelOutcome, Enqueued, Epoch, KeyedOutcome, NewRun, RunResult, StepRecord, Try};
+pub use shape::{Shape, ShardId};
+pub use write::{
+    BatchOutcome, Completion, CompletionOutcome, DirectStart, Park, StartOutcome, StepOutcome,
+    WriteBatch,
+};

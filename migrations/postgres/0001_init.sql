@@ -1,0 +1,137 @@
+-- Tables of one shard, in the schema that search_path names.
+-- Every table has shard_key, '' where a row belongs to the shard and not to a key.
+-- No index is on a column that changes; each index says which query pays for it.
+
+-- The cluster's shape: one row, compared by every hot statement.
+create table cluster (
+  shard_key text collate "C" not null default '' check (shard_key = ''),
+  cluster_id uuid not null,
+  shard bigint not null check (shard >= 0 and shard < shards),
+  shards bigint not null,
+  generation bigint not null,
+  created_at timestamptz not null default now(),
+  primary key (shard_key)
+);
+
+-- One row a run. fillfactor 50: all rows of a page get their one update at about the same time,
+-- and only a page with room for all new versions keeps those updates heap-only.
+-- Primary key: claim, completion, results. Partitioned by the time in run_id, for retention.
+create table workflow (
+  run_id uuid not null,
+  epoch bigint not null,
+  recoveries bigint not null default 0,
+  created_at timestamptz not null default now(),
+  completed_at timestamptz,
+  status smallint not null default 0 check (status between 0 and 4),
+  priority smallint not null,
+  shard_key text collate "C" not null check (octet_length(shard_key) between 1 and 255),
+  name text collate "C" not null check (octet_length(name) between 1 and 255),
+  queue text collate "C" not null check (octet_length(queue) between 1 and 255),
+  workflow_id text collate "C" check (octet_length(workflow_id) between 1 and 255),
+  input bytea not null,
+  output bytea,
+  error bytea,
+  primary key (run_id)
+) partition by range (run_id);
+
+-- Callers' own ids. Primary key: the start that asks whether an id is taken, and look-ups by id.
+create table workflow_key (
+  run_id uuid not null,
+  created_at timestamptz not null default now(),
+  shard_key text collate "C" not null check (octet_length(shard_key) between 1 and 255),
+  workflow_id text collate "C" not null check (octet_length(workflow_id) between 1 and 255),
+  name text collate "C" not null,
+  digest bytea check (octet_length(digest) = 32),
+  primary key (shard_key, workflow_id)
+);
+
+-- Queue entries: inserted at enqueue, deleted at claim, never updated.
+-- Primary key: the claim, which walks one group (queue, lane, priority) in order of seq.
+create sequence ready_seq as bigint;
+create table ready (
+  seq bigint not null default nextval('ready_seq'),
+  run_id uuid not null,
+  epoch bigint not null,
+  enqueued_at timestamptz not null default now(),
+  lane smallint not null check (lane between 0 and 2),
+  priority smallint not null,
+  queue text collate "C" not null,
+  shard_key text collate "C" not null,
+  primary key (queue, lane, priority, seq)
+);
+
+-- One row a claimed batch. Primary key: renewal reads a worker's claims, finishing deletes by both.
+create table claim (
+  worker_id uuid not null,
+  claim_id uuid not null,
+  claimed_at timestamptz not null default now(),
+  alone boolean not null default false,
+  run_ids uuid[] not null,
+  epochs bigint[] not null,
+  shard_key text collate "C" not null default '',
+  primary key (worker_id, claim_id),
+  check (cardinality(run_ids) = cardinality(epochs))
+);
+
+-- Where the live part of each group began, at a time; append-only, pruned by maintenance.
+-- Primary key: the claim's start. written_at is clock_timestamp() of the claim that wrote it.
+create table position (
+  written_at timestamptz not null default clock_timestamp(),
+  seq bigint not null,
+  lane smallint not null,
+  priority smallint not null,
+  queue text collate "C" not null,
+  shard_key text collate "C" not null default '',
+  worker_id uuid not null,
+  primary key (queue, lane, priority, written_at, worker_id)
+);
+
+-- One lease row a worker session. Updated every third of a lease, heap-only.
+-- lapsed_at: when the reaper found the lease ended; charge: whether its runs are charged a death.
+create table worker (
+  worker_id uuid not null,
+  started_at timestamptz not null default now(),
+  expires_at timestamptz not null,
+  lapsed_at timestamptz,
+  charge boolean not null default true,
+  pid bigint not null,
+  host text not null,
+  version text not null,
+  shard_key text collate "C" not null default '',
+  primary key (worker_id)
+) with (fillfactor = 50);
+
+-- Recorded steps. Primary key: the first record wins, and replay reads a run's steps in order.
+create table step (
+  run_id uuid not null,
+  seq bigint not null,
+  epoch bigint not null,
+  attempts bigint not null,
+  started_at timestamptz not null,
+  completed_at timestamptz not null default now(),
+  shard_key text collate "C" not null,
+  name text collate "C" not null,
+  output bytea,
+  error bytea,
+  primary key (run_id, seq),
+  check ((output is null) <> (error is null))
+) partition by range (run_id);
+
+-- Delayed runs. Primary key: the promotion, which walks what is due.
+create table timer (
+  due_at timestamptz not null,
+  run_id uuid not null,
+  epoch bigint not null,
+  shard_key text collate "C" not null,
+  primary key (due_at, run_id)
+);
+
+-- Parked runs. Primary key: waking a topic.
+create table waiting (
+  run_id uuid not null,
+  epoch bigint not null,
+  since timestamptz not null default now(),
+  topic text collate "C" not null,
+  shard_key text collate "C" not null,
+  primary key (topic, run_id)
+);
