@@ -135,3 +135,7 @@ create table waiting (
   shard_key text collate "C" not null,
   primary key (topic, run_id)
 );
+
+-- Look-ups of one run's state by people and by the orphan audit.
+create index timer_run_id on timer (run_id);
+create index waiting_run_id on waiting (run_id);
