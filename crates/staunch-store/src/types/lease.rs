@@ -66,6 +66,8 @@ pub enum Renewal {
         claims: Vec<HeldClaim>,
         /// Of the runs to be checked, those that are no longer the worker's or have ended.
         lost: Vec<RunId>,
+        /// Live sessions on this shard, this one included; workers share maintenance by it.
+        workers: u64,
     },
 }
 

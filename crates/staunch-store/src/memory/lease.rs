@@ -1,0 +1,77 @@
+//! Leases of workers.
+
+use std::time::Duration;
+
+use super::state::{State, Worker, after, age};
+use crate::error::{Error, ErrorKind};
+use crate::types::{ClaimId, HeldClaim, Registration, RenewRequest, Renewal, UnixMicros, WorkerId};
+
+/// Begins a session; the claims of the one before are left to the reaper, uncharged.
+pub(super) fn register(
+    state: &mut State,
+    now: UnixMicros,
+    registration: Registration,
+) -> Result<(), Error> {
+    let Registration { worker, previous, lease, host, pid, version } = registration;
+    if state.workers.contains_key(&worker) {
+        let message = format!("worker {worker} is registered already");
+        return Err(Error::new("register", ErrorKind::Invalid, message));
+    }
+    if let Some(row) = previous.and_then(|previous| state.workers.get_mut(&previous)) {
+        end_uncharged(row, now);
+    }
+    let row = Worker {
+        started_at: now,
+        expires_at: after(now, lease),
+        lapsed_at: None,
+        charge: true,
+        host,
+        pid,
+        version,
+    };
+    state.workers.insert(worker, row);
+    Ok(())
+}
+
+fn end_uncharged(row: &mut Worker, now: UnixMicros) {
+    row.lapsed_at = row.lapsed_at.or(Some(now));
+    row.charge = false;
+}
+
+/// Renews a lease that is live, and tells what the worker holds.
+pub(super) fn renew(state: &mut State, now: UnixMicros, request: RenewRequest) -> Renewal {
+    let RenewRequest { worker, lease, check } = request;
+    let row = state.workers.get_mut(&worker);
+    let Some(row) = row.filter(|row| believed_live(row, now, lease)) else {
+        return Renewal::Lapsed;
+    };
+    row.expires_at = after(now, lease);
+    let claims = claims_of(state, worker)
+        .map(|(claim, claimed_at)| HeldClaim { claim, age: age(claimed_at, now) })
+        .collect();
+    let lost = check.into_iter().filter(|run| !state.is_open_at(*run));
+    let lost = lost.map(|run| run.run_id).collect();
+    let live = state.workers.values().filter(|row| row.is_live(now, Duration::ZERO));
+    Renewal::Live { claims, lost, workers: live.count() as u64 }
+}
+
+/// Whether a lease is live; an end farther away than a lease lasts is not believed, since only a
+/// clock that stepped back makes one.
+pub(super) fn believed_live(row: &Worker, now: UnixMicros, lease: Duration) -> bool {
+    row.is_live(now, Duration::ZERO) && row.expires_at <= after(now, lease)
+}
+
+fn claims_of(state: &State, worker: WorkerId) -> impl Iterator<Item = (ClaimId, UnixMicros)> {
+    let first = (worker, ClaimId(uuid::Uuid::nil()));
+    let last = (worker, ClaimId(uuid::Uuid::max()));
+    state.claims.range(first..=last).map(|((_, claim), row)| (*claim, row.claimed_at))
+}
+
+/// Ends a session: at once when it holds no claims, else through the reaper, uncharged.
+pub(super) fn retire(state: &mut State, now: UnixMicros, worker: WorkerId) {
+    if claims_of(state, worker).next().is_none() {
+        state.workers.remove(&worker);
+    } else if let Some(row) = state.workers.get_mut(&worker) {
+        end_uncharged(row, now);
+    }
+}

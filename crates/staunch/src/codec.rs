@@ -1,0 +1,31 @@
+//! How arguments, results and errors become bytes: JSON, stored as `bytea`, so that every Unicode
+//! text and every 64-bit integer comes back as it went in.
+
+use bytes::Bytes;
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+
+/// A value that could not be encoded or decoded.
+#[derive(Debug, thiserror::Error)]
+#[error("{what} cannot be {direction}: {problem}")]
+pub struct CodecError {
+    what: String,
+    direction: &'static str,
+    problem: String,
+}
+
+pub(crate) fn encode<T: Serialize>(what: &str, value: &T) -> Result<Bytes, CodecError> {
+    serde_json::to_vec(value).map(Bytes::from).map_err(|error| CodecError {
+        what: what.to_owned(),
+        direction: "encoded",
+        problem: error.to_string(),
+    })
+}
+
+pub(crate) fn decode<T: DeserializeOwned>(what: &str, bytes: &[u8]) -> Result<T, CodecError> {
+    serde_json::from_slice(bytes).map_err(|error| CodecError {
+        what: what.to_owned(),
+        direction: "decoded",
+        problem: error.to_string(),
+    })
+}

@@ -1,0 +1,78 @@
+//! What a session knows of its claims.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use staunch_store::door::Doors;
+use staunch_store::{ClaimId, HeldClaim, HeldRun, RunId, WorkerId};
+use uuid::Uuid;
+
+use super::{Session, Taken};
+use crate::control::Control;
+
+const SETTLED: Duration = Duration::from_secs(7);
+
+fn taken(number: u128) -> Taken {
+    let run = HeldRun { run_id: RunId::at(1, number), epoch: 0 };
+    Taken { run, control: Arc::new(Control::default()) }
+}
+
+fn claim(number: u128) -> ClaimId {
+    ClaimId(Uuid::from_u128(number))
+}
+
+fn in_table(number: u128, age: Duration) -> HeldClaim {
+    HeldClaim { claim: claim(number), age }
+}
+
+fn session() -> Session {
+    Session::new(WorkerId(Uuid::from_u128(1)))
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_claim_may_be_deleted_only_when_its_last_run_is_committed() {
+    let (session, doors) = (session(), Doors::simulated(0, 1));
+    let runs = [taken(1), taken(2)];
+    session.hold(claim(1), &runs, doors.clock.now());
+    assert!(!session.finish(runs[0].run));
+    assert!(session.take_finished().is_empty());
+    assert!(!session.finish(runs[0].run), "the same run twice counts once");
+    assert!(session.finish(runs[1].run));
+    assert_eq!(session.take_finished(), [claim(1)]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_claim_whose_reply_was_lost_is_unknown_once_it_has_settled() {
+    let (session, doors) = (session(), Doors::simulated(0, 1));
+    session.ask(claim(1));
+    let table = [in_table(1, SETTLED * 2), in_table(2, SETTLED * 2), in_table(3, SETTLED / 2)];
+    let found = session.reconcile(&table, &[], doors.clock.now(), SETTLED);
+    assert_eq!(found.unknown, [claim(2)]);
+    session.forget(claim(1));
+    let found = session.reconcile(&table, &[], doors.clock.now(), SETTLED);
+    assert_eq!(found.unknown, [claim(1), claim(2)]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn runs_of_a_claim_that_the_table_lacks_are_stopped() {
+    let (session, doors) = (session(), Doors::simulated(0, 1));
+    let (old, new) = (taken(1), taken(2));
+    session.hold(claim(1), std::slice::from_ref(&old), doors.clock.now());
+    tokio::time::advance(Duration::from_secs(1)).await;
+    let sent = doors.clock.now();
+    session.hold(claim(2), std::slice::from_ref(&new), sent);
+    assert_eq!(session.reconcile(&[], &[], sent, SETTLED).stopped, 1);
+    assert!(old.control.token().is_cancelled());
+    assert!(!new.control.token().is_cancelled());
+}
+
+#[tokio::test(start_paused = true)]
+async fn losing_the_lease_stops_every_run_also_one_that_arrives_late() {
+    let (session, doors) = (session(), Doors::simulated(0, 1));
+    let (early, late) = (taken(1), taken(2));
+    session.hold(claim(1), std::slice::from_ref(&early), doors.clock.now());
+    session.lose();
+    session.hold(claim(2), std::slice::from_ref(&late), doors.clock.now());
+    assert!(early.control.token().is_cancelled());
+    assert!(late.control.token().is_cancelled());
+}

@@ -1,0 +1,127 @@
+//! Wake-ups of one shard: at once inside the process, coalesced and rare across processes.
+//!
+//! Polling is the net under it; a wake-up is a hint that makes the wait shorter.
+
+use std::collections::BTreeSet;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Mutex, PoisonError};
+use std::time::Duration;
+
+use staunch_store::door::Doors;
+use staunch_store::{Group, Name, RunId, Wake};
+use tokio::sync::Notify;
+use tokio::time::Instant;
+
+/// Other processes are told only when this one had put nothing into the shard for so long: workers
+/// of a busy shard poll again within milliseconds anyway.
+const QUIET: Duration = Duration::from_millis(20);
+
+#[derive(Debug, Default)]
+struct State {
+    groups: BTreeSet<Group>,
+    cancelled: BTreeSet<RunId>,
+    outgoing: BTreeSet<Wake>,
+    served: BTreeSet<Name>,
+    last_put: Option<Instant>,
+}
+
+/// The hints that wait to be taken, by the worker of this process and by other processes.
+#[derive(Debug)]
+pub(crate) struct Wakes {
+    doors: Doors,
+    state: Mutex<State>,
+    inward: Notify,
+    outward: Notify,
+    has_cancelled: AtomicBool,
+}
+
+impl Wakes {
+    pub(crate) fn new(doors: Doors) -> Self {
+        let (inward, outward) = (Notify::new(), Notify::new());
+        Self { doors, state: Mutex::default(), inward, outward, has_cancelled: false.into() }
+    }
+
+    fn state(&self) -> std::sync::MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The worker of this process serves these queues; others need not be told while it does.
+    pub(crate) fn serve(&self, queues: &[Name]) {
+        self.state().served = queues.iter().cloned().collect();
+    }
+
+    /// Rows were committed into these groups by this process.
+    pub(crate) fn put(&self, groups: impl IntoIterator<Item = Group>) {
+        let now = self.doors.clock.now();
+        let mut state = self.state();
+        let quiet = state.last_put.is_none_or(|last| now.duration_since(last) > QUIET);
+        state.last_put = Some(now);
+        let (mut inward, mut outward) = (false, false);
+        for group in groups {
+            if state.served.contains(&group.queue) {
+                inward |= state.groups.insert(group);
+            } else if quiet {
+                outward |= state.outgoing.insert(Wake::Ready(group));
+            }
+        }
+        drop(state);
+        if inward {
+            self.inward.notify_one();
+        }
+        if outward {
+            self.outward.notify_one();
+        }
+    }
+
+    /// A run was cancelled by this process; whoever holds it should hear.
+    pub(crate) fn cancelled(&self, run: RunId) {
+        self.state().outgoing.insert(Wake::Cancelled(run));
+        self.outward.notify_one();
+        self.heard(Wake::Cancelled(run));
+    }
+
+    /// Another process told us.
+    pub(crate) fn heard(&self, wake: Wake) {
+        let mut state = self.state();
+        let new = match wake {
+            Wake::Ready(group) => state.served.contains(&group.queue) && state.groups.insert(group),
+            Wake::Cancelled(run) => {
+                self.has_cancelled.store(true, Ordering::Release);
+                state.cancelled.insert(run)
+            }
+        };
+        drop(state);
+        if new {
+            self.inward.notify_one();
+        }
+    }
+
+    /// Waits until there is something for this process's worker.
+    pub(crate) async fn inward(&self) {
+        self.inward.notified().await;
+    }
+
+    /// Takes what this process's worker should look at.
+    pub(crate) fn take_groups(&self) -> BTreeSet<Group> {
+        std::mem::take(&mut self.state().groups)
+    }
+
+    /// Takes the runs that were cancelled.
+    pub(crate) fn take_cancelled(&self) -> BTreeSet<RunId> {
+        if !self.has_cancelled.swap(false, Ordering::AcqRel) {
+            return BTreeSet::new();
+        }
+        std::mem::take(&mut self.state().cancelled)
+    }
+
+    /// Waits for hints to other processes and takes them.
+    pub(crate) async fn outgoing(&self) -> Vec<Wake> {
+        loop {
+            let outgoing = std::mem::take(&mut self.state().outgoing);
+            if !outgoing.is_empty() {
+                return outgoing.into_iter().collect();
+            }
+            self.outward.notified().await;
+        }
+    }
+}

@@ -1,0 +1,192 @@
+//! One visit to a shard: a dequeue, and the start of what it brought.
+
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+use std::time::Duration;
+
+use staunch_store::{
+    ClaimId, ClaimedRun, DequeueReply, DequeueRequest, Group, HeldRun, Look, StepRecord,
+};
+use tokio::sync::OwnedSemaphorePermit;
+use uuid::Uuid;
+
+use super::core::{Core, Counts, WorkerShard};
+use super::pace::Visited;
+use super::run::{Launch, launch};
+use crate::control::Control;
+use crate::session::{Session, Taken};
+
+/// What to ask a shard for.
+pub(crate) struct Visit {
+    pub(crate) groups: Vec<Group>,
+    pub(crate) look: Look,
+    pub(crate) mark_position: bool,
+    pub(crate) suspect: bool,
+    /// A slot per run that may come back.
+    pub(crate) slots: OwnedSemaphorePermit,
+}
+
+/// What a visit brought, for the walk.
+pub(crate) struct Report {
+    pub(crate) shard: usize,
+    pub(crate) visited: Visited,
+    pub(crate) took: Duration,
+    pub(crate) groups: Vec<Group>,
+    pub(crate) suspect: bool,
+}
+
+/// Visits a shard.
+pub(crate) async fn visit(core: &Arc<Core>, index: usize, visit: Visit) -> Report {
+    let shard = &core.shards[index];
+    let started = core.doors.clock.now();
+    let suspect = visit.suspect;
+    let (visited, groups) = match shard.session.get() {
+        Some(session) => claim(core, shard, &session, visit).await,
+        None => (Visited::Failed, Vec::new()),
+    };
+    if suspect && groups.is_empty() {
+        core.suspects.asked(None, core.doors.clock.now());
+    }
+    let took = core.doors.clock.now().duration_since(started);
+    Report { shard: index, visited, took, groups, suspect }
+}
+
+async fn claim(
+    core: &Arc<Core>,
+    shard: &WorkerShard,
+    session: &Arc<Session>,
+    visit: Visit,
+) -> (Visited, Vec<Group>) {
+    let claim = ClaimId(Uuid::from_u128(core.doors.rng.u128()));
+    let limit = u32::try_from(visit.slots.num_permits()).unwrap_or(u32::MAX);
+    let locks = u64::from(core.settings.dequeue_locks);
+    let request = DequeueRequest {
+        worker: session.worker,
+        claim,
+        slot: u32::try_from(core.doors.rng.below(locks)).unwrap_or(0),
+        groups: visit.groups,
+        limit,
+        look: visit.look,
+        mark_position: visit.mark_position,
+        alone: core.is_idle(),
+    };
+    session.ask(claim);
+    let reply = shard.shard.call(shard.shard.store.dequeue(request)).await;
+    let runs = match reply {
+        Ok(DequeueReply::Claimed(runs)) => runs,
+        other => {
+            session.forget(claim);
+            return (refused(core, shard, session, other), Vec::new());
+        }
+    };
+    Counts::add(&core.counts.lock_won, 1);
+    if runs.is_empty() {
+        session.forget(claim);
+        return (Visited::Empty, Vec::new());
+    }
+    Counts::add(&core.counts.claimed, runs.len() as u64);
+    let visited = if runs.len() >= limit as usize { Visited::Full } else { Visited::Some };
+    let mut groups: Vec<Group> = runs.iter().map(|run| run.group.clone()).collect();
+    groups.dedup();
+    if visit.suspect {
+        core.suspects.asked(Some(runs[0].run_id), core.doors.clock.now());
+    }
+    begin(core, shard, session, claim, runs, visit.slots).await;
+    (visited, groups)
+}
+
+fn refused(
+    core: &Core,
+    shard: &WorkerShard,
+    session: &Session,
+    reply: Result<DequeueReply, staunch_store::Error>,
+) -> Visited {
+    match reply {
+        Ok(DequeueReply::LockBusy) => {
+            Counts::add(&core.counts.lock_lost, 1);
+            Visited::LockLost
+        }
+        // The lease loop finds out why, and begins a new session.
+        Ok(DequeueReply::LeaseLost | DequeueReply::Claimed(_)) => Visited::Failed,
+        Err(error) => {
+            if error.kind().is_transient() {
+                tracing::debug!(shard = %shard.id, %error, "nothing claimed");
+            } else {
+                tracing::error!(shard = %shard.id, %error, "the shard refuses claims");
+                session.lose();
+            }
+            Visited::Failed
+        }
+    }
+}
+
+/// Starts the claimed runs; those that ran before get their recorded steps first.
+async fn begin(
+    core: &Arc<Core>,
+    shard: &WorkerShard,
+    session: &Arc<Session>,
+    claim: ClaimId,
+    runs: Vec<ClaimedRun>,
+    mut slots: OwnedSemaphorePermit,
+) {
+    let control = |run: &ClaimedRun| Taken {
+        run: HeldRun { run_id: run.run_id, epoch: run.epoch },
+        control: Arc::new(Control::default()),
+    };
+    let taken: Vec<Taken> = runs.iter().map(control).collect();
+    core.counts.running.fetch_add(runs.len(), Ordering::AcqRel);
+    session.hold(claim, &taken, core.doors.clock.now());
+    let mut resumed = Vec::new();
+    for (run, Taken { control, .. }) in runs.into_iter().zip(taken) {
+        let Some(slot) = slots.split(1) else { continue };
+        let session = session.clone();
+        let started = Launch { shard: shard.id, run, session, control, slot, history: Vec::new() };
+        // Nothing is recorded for a run that never had an owner before.
+        if started.run.epoch == 0 {
+            launch(core, started);
+        } else {
+            resumed.push(started);
+        }
+    }
+    drop(slots);
+    if !resumed.is_empty() {
+        let task_core = core.clone();
+        core.doors.tasks.spawn(async move { resume(&task_core, resumed).await });
+    }
+}
+
+async fn resume(core: &Arc<Core>, mut launches: Vec<Launch>) {
+    let Some(shard) = launches.first().and_then(|first| core.shard(first.shard)) else { return };
+    let runs: Vec<_> = launches.iter().map(|launch| launch.run.run_id).collect();
+    let steps = loop {
+        match shard.shard.call(shard.shard.store.load_steps(runs.clone())).await {
+            Ok(steps) => break steps,
+            Err(error) => tracing::debug!(shard = %shard.id, %error, "steps not loaded"),
+        }
+        let pause = core.doors.rng.jitter(Duration::from_millis(100), 0.5);
+        core.doors.clock.sleep(pause).await;
+        // The runs are another worker's by now; their tasks end at once and free their slots.
+        if launches.iter().all(|launch| launch.session.is_lost()) {
+            break Vec::new();
+        }
+    };
+    let mut steps = group_by_run(steps);
+    for started in &mut launches {
+        if let Some(history) = steps.remove(&started.run.run_id) {
+            started.history = history;
+        }
+    }
+    for started in launches {
+        launch(core, started);
+    }
+}
+
+fn group_by_run(
+    steps: Vec<StepRecord>,
+) -> std::collections::BTreeMap<staunch_store::RunId, Vec<StepRecord>> {
+    let mut runs = std::collections::BTreeMap::<_, Vec<StepRecord>>::new();
+    for step in steps {
+        runs.entry(step.run_id).or_default().push(step);
+    }
+    runs
+}

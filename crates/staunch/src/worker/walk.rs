@@ -1,0 +1,230 @@
+//! The walk over the shards: in a fresh random order each lap, one outstanding claim per shard, so
+//! that a slow shard keeps nobody waiting.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use futures_util::stream::{FuturesUnordered, StreamExt};
+use staunch_store::{Group, LANE_SUSPECT};
+use tokio::sync::mpsc;
+use tokio::time::Instant;
+
+use super::core::Core;
+use super::groups::Groups;
+use super::pace::{Pace, Visited};
+use super::suspects::Turn;
+use super::visit::{Report, Visit, visit};
+use crate::topology::Permission;
+
+/// A position row is written at most so often.
+const POSITION_EVERY: Duration = Duration::from_millis(100);
+/// A shard is asked so often which groups hold rows.
+const SCAN_EVERY: Duration = Duration::from_secs(5);
+/// The walk looks round at least so often.
+const LONGEST_WAIT: Duration = Duration::from_secs(1);
+/// How long a starved walk gathers free slots before it claims for a few.
+const GATHER: Duration = Duration::from_millis(1);
+
+struct Place {
+    pace: Pace,
+    groups: Groups,
+    visiting: bool,
+    next_position: Instant,
+    next_scan: Instant,
+}
+
+/// Walks until the worker drains.
+pub(crate) async fn walk(core: Arc<Core>) {
+    let now = core.doors.clock.now();
+    let place = || Place {
+        pace: Pace::new(core.doors.clone()),
+        groups: Groups::new(core.queues.clone()),
+        visiting: false,
+        next_position: now,
+        next_scan: now,
+    };
+    let mut places: Vec<Place> = core.shards.iter().map(|_| place()).collect();
+    let (reports, mut arriving) = mpsc::unbounded_channel();
+    let (scans, mut scanned) = mpsc::unbounded_channel();
+    loop {
+        let now = core.doors.clock.now();
+        review_suspect(&core, now);
+        let starved = lap(&core, &mut places, &reports, &scans);
+        let next = next_visit(&places, now);
+        let wakes: FuturesUnordered<_> = core
+            .shards
+            .iter()
+            .enumerate()
+            .map(|(index, shard)| async move {
+                shard.shard.wakes.inward().await;
+                index
+            })
+            .collect();
+        let mut wakes = wakes;
+        tokio::select! {
+            biased;
+            () = core.drain.cancelled() => return,
+            () = core.closed.cancelled() => return,
+            Some(report) = arriving.recv() => note(&core, &mut places, report),
+            Some((index, groups)) = scanned.recv() => {
+                let place: &mut Place = &mut places[index];
+                place.groups.note(groups, core.doors.clock.now());
+            }
+            Some(index) = wakes.next() => hear(&core, index, &mut places[index]),
+            () = gather(&core), if starved => {}
+            () = core.doors.clock.sleep_until(next), if !starved => {}
+        }
+    }
+}
+
+/// Waits for a free slot, and a moment longer, so that a claim is not made for one run alone.
+async fn gather(core: &Core) {
+    if core.slots.clone().acquire_owned().await.is_ok() {
+        core.doors.clock.sleep(GATHER).await;
+    }
+}
+
+fn next_visit(places: &[Place], now: Instant) -> Instant {
+    let due = places.iter().filter(|place| !place.visiting).map(|place| place.pace.next());
+    due.min().unwrap_or(now + LONGEST_WAIT).min(now + LONGEST_WAIT)
+}
+
+fn review_suspect(core: &Arc<Core>, now: Instant) {
+    let Some(held) = core.suspects.review(now) else { return };
+    let Some(shard) = core
+        .shards
+        .iter()
+        .find(|shard| shard.session.get().is_some_and(|session| session.runs().contains(&held)))
+    else {
+        return;
+    };
+    let acquit = shard.shard.store.acquit(vec![held]);
+    let id = shard.id;
+    core.doors.tasks.spawn(async move {
+        if let Err(error) = acquit.await {
+            tracing::debug!(shard = %id, %error, "an acquitted run keeps its charges");
+        }
+    });
+}
+
+/// Visits every shard that is due. True when the worker has no free slot for one that is.
+fn lap(
+    core: &Arc<Core>,
+    places: &mut [Place],
+    reports: &mpsc::UnboundedSender<Report>,
+    scans: &mpsc::UnboundedSender<(usize, Vec<Group>)>,
+) -> bool {
+    let now = core.doors.clock.now();
+    let waiting = places.iter().any(|place| place.groups.has_suspects());
+    let turn = core.suspects.turn(waiting, core.is_idle(), now);
+    let mut order: Vec<usize> = (0..places.len()).collect();
+    core.doors.rng.shuffle(&mut order);
+    let mut starved = false;
+    let mut asked_for_suspect = false;
+    for index in order {
+        let place = &mut places[index];
+        if now >= place.next_scan {
+            place.next_scan = now + core.doors.rng.jitter(SCAN_EVERY, 0.5);
+            scan(core, index, scans);
+        }
+        let for_suspect = turn == Turn::Suspect && !place.visiting && place.groups.has_suspects();
+        let due = !place.visiting && place.pace.next() <= now;
+        if !for_suspect && (turn != Turn::Usual || !due) {
+            if turn != Turn::Usual && due {
+                place.pace.visited(Visited::Empty, Duration::ZERO, POSITION_EVERY);
+            }
+            continue;
+        }
+        if !may_visit(core, index, place) {
+            continue;
+        }
+        let wanted = if for_suspect { 1 } else { core.settings.claim_max };
+        let free = u32::try_from(core.slots.available_permits()).unwrap_or(u32::MAX);
+        let Ok(slots) = core.slots.clone().try_acquire_many_owned(wanted.min(free).max(1)) else {
+            starved = true;
+            continue;
+        };
+        place.visiting = true;
+        let groups = if for_suspect {
+            place.groups.suspects()
+        } else {
+            place.groups.usual(&core.doors.rng, now)
+        };
+        let mark_position = now >= place.next_position;
+        if mark_position {
+            place.next_position = now + POSITION_EVERY;
+        }
+        let look = place.pace.look(now);
+        let asked = Visit { groups, look, mark_position, suspect: for_suspect, slots };
+        let (task_core, reports) = (core.clone(), reports.clone());
+        core.doors.tasks.spawn(async move {
+            // The walk has ended when nobody takes the report; the runs are started all the same.
+            drop(reports.send(visit(&task_core, index, asked).await));
+        });
+        if for_suspect {
+            asked_for_suspect = true;
+            break;
+        }
+    }
+    if turn == Turn::Suspect && !asked_for_suspect {
+        core.suspects.asked(None, now);
+    }
+    starved
+}
+
+fn may_visit(core: &Core, index: usize, place: &mut Place) -> bool {
+    let shard = &core.shards[index];
+    let ready = shard.session.get().is_some();
+    let allowed = ready && !matches!(shard.shard.breaker.ask(), Permission::Wait(_));
+    if !allowed {
+        place.pace.visited(Visited::Failed, Duration::ZERO, LONGEST_WAIT);
+    }
+    allowed
+}
+
+/// Asks a shard which groups hold rows: the net under wake-ups.
+fn scan(core: &Arc<Core>, index: usize, scans: &mpsc::UnboundedSender<(usize, Vec<Group>)>) {
+    let shard = core.shards[index].shard.clone();
+    if shard.breaker.is_open() {
+        return;
+    }
+    let (queues, scans) = (core.queues.clone(), scans.clone());
+    core.doors.tasks.spawn(async move {
+        match shard.call(shard.store.ready_groups(queues)).await {
+            Ok(groups) if groups.is_empty() => {}
+            Ok(groups) => drop(scans.send((index, groups))),
+            Err(error) => tracing::debug!(shard = %shard.id, %error, "groups not read"),
+        }
+    });
+}
+
+fn note(core: &Core, places: &mut [Place], report: Report) {
+    let Report { shard, visited, took, groups, suspect } = report;
+    let place = &mut places[shard];
+    place.visiting = false;
+    if suspect && visited == Visited::Empty {
+        place.groups.forget_suspects();
+    }
+    place.groups.note(groups, core.doors.clock.now());
+    let listening = core.shards[shard].listening.load(std::sync::atomic::Ordering::Relaxed);
+    let ceiling =
+        if listening { core.settings.idle_poll_listening_ms } else { core.settings.idle_poll_ms };
+    place.pace.visited(visited, took, Duration::from_millis(ceiling));
+}
+
+fn hear(core: &Core, index: usize, place: &mut Place) {
+    let now = core.doors.clock.now();
+    let shard = &core.shards[index];
+    let groups = shard.shard.wakes.take_groups();
+    let only_suspects = groups.iter().all(|group| group.lane == LANE_SUSPECT);
+    place.groups.note(groups, now);
+    if !only_suspects {
+        place.pace.wake(now);
+    }
+    let cancelled = shard.shard.wakes.take_cancelled();
+    if let Some(session) = shard.session.get() {
+        for run in cancelled {
+            session.stop(run, crate::control::Verdict::Lost);
+        }
+    }
+}
