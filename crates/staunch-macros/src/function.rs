@@ -57,6 +57,13 @@ impl Function {
         self.attributes_in(&["cfg"])
     }
 
+    /// What lets the further items of a deprecated function name it. The user's body is in one of
+    /// them, so others do not get it: the use of something deprecated there is worth its warning.
+    pub(crate) fn deprecated_allowance(&self) -> Option<TokenStream> {
+        let deprecated = !self.attributes_in(&["deprecated"]).is_empty();
+        deprecated.then(|| quote! { #[allow(deprecated)] })
+    }
+
     fn attributes_in(&self, names: &[&str]) -> Vec<&Attribute> {
         let named =
             |attribute: &&Attribute| names.iter().any(|name| attribute.path().is_ident(name));

@@ -82,13 +82,15 @@ fn body(function: &Function, parts: &Parts) -> TokenStream {
         quote! { let #name = #copy(&#name); }
     });
     let output = &parts.output;
-    let into_result = quote_spanned! {output.span().resolved_at(Span::mixed_site())=>
-        <#output as ::staunch::__private::StepReturn>::into_result
+    let result = quote_spanned! {output.span().resolved_at(Span::mixed_site())=>
+        <#output as ::staunch::__private::StepReturn>::into_result(
+            #inner_name(#passed #(#names,)*).await
+        )
     };
     quote! {
         move |#context: ::staunch::StepCtx| {
             #(#copies)*
-            async move { #into_result(#inner_name(#passed #(#names,)*).await) }
+            async move { #result }
         }
     }
 }

@@ -49,9 +49,11 @@ fn items(function: &Function, stored_name: &str, parts: &Parts) -> TokenStream {
 
 fn implementation(function: &Function, stored_name: &str, parts: &Parts) -> TokenStream {
     let name = &function.signature.ident;
+    let deprecated = function.deprecated_allowance();
     let inner = function.inner();
     let inner_name = function.inner_name();
     let input = input_type(function, parts);
+    let context = Ident::new("context", Span::mixed_site());
     let values: Vec<Ident> = (0..parts.arguments.len()).map(value_name).collect();
     // What the compiler has to say about the return type, and about a body that is not Send, is
     // said at the return type.
@@ -61,25 +63,27 @@ fn implementation(function: &Function, stored_name: &str, parts: &Parts) -> Toke
         <#written as ::staunch::__private::WorkflowReturn>
     };
     let output = quote_spanned! {place=> #returned::Output };
-    let into_result = quote_spanned! {place=> #returned::into_result };
+    let result = quote_spanned! {place=>
+        #returned::into_result(#inner_name(#context, #(#values,)*).await)
+    };
     let future = quote_spanned! {place=>
         impl ::core::future::Future<
             Output = ::core::result::Result<Self::Output, ::staunch::__private::anyhow::Error>,
         > + ::core::marker::Send
     };
     quote! {
-        #[allow(deprecated)]
+        #deprecated
         impl ::staunch::Workflow for #name {
             const NAME: &'static str = #stored_name;
             type Input = #input;
             type Output = #output;
 
-            fn run(context: ::staunch::Ctx, input: Self::Input) -> #future {
+            fn run(#context: ::staunch::Ctx, input: Self::Input) -> #future {
                 #inner
 
                 async move {
                     let (#(#values,)*) = input;
-                    #into_result(#inner_name(context, #(#values,)*).await)
+                    #result
                 }
             }
         }
@@ -98,13 +102,15 @@ fn input_type(function: &Function, parts: &Parts) -> TokenStream {
 fn starters(function: &Function, parts: &Parts) -> TokenStream {
     let name = &function.signature.ident;
     let visibility = &function.visibility;
+    let deprecated = function.deprecated_allowance();
     let at = Ident::new("at", Span::mixed_site());
     let names: Vec<_> = parts.arguments.iter().map(|argument| &argument.name).collect();
     let types: Vec<_> = parts.arguments.iter().map(|argument| &argument.ty).collect();
     let start_doc = format!("Starts a run of `{name}`. Await what this gives.");
     let item_doc = format!("A run of `{name}`, to be started together with others.");
     quote! {
-        #[allow(deprecated, clippy::too_many_arguments)]
+        #deprecated
+        #[allow(clippy::too_many_arguments)]
         impl #name {
             #[doc = #start_doc]
             #visibility fn start<'at>(

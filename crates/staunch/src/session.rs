@@ -38,15 +38,10 @@ pub(crate) struct Session {
 #[derive(Debug, Default)]
 struct Book {
     asked: BTreeSet<ClaimId>,
-    claims: BTreeMap<ClaimId, HeldSince>,
+    /// How many runs of each claim are not done with.
+    claims: BTreeMap<ClaimId, usize>,
     runs: BTreeMap<RunId, Held>,
     finished: Vec<ClaimId>,
-}
-
-#[derive(Debug)]
-struct HeldSince {
-    left: usize,
-    since: Instant,
 }
 
 #[derive(Debug)]
@@ -116,7 +111,7 @@ impl Session {
     pub(crate) fn hold(&self, claim: ClaimId, runs: &[Taken], now: Instant) {
         let mut book = self.book();
         book.asked.remove(&claim);
-        book.claims.insert(claim, HeldSince { left: runs.len(), since: now });
+        book.claims.insert(claim, runs.len());
         for Taken { run, control } in runs {
             let control = control.clone();
             let held = Held { epoch: run.epoch, claim, since: now, control };
@@ -137,9 +132,9 @@ impl Session {
         };
         let claim = held.claim;
         book.runs.remove(&run.run_id);
-        let Some(since) = book.claims.get_mut(&claim) else { return false };
-        since.left -= 1;
-        if since.left > 0 {
+        let Some(left) = book.claims.get_mut(&claim) else { return false };
+        *left -= 1;
+        if *left > 0 {
             return false;
         }
         book.claims.remove(&claim);

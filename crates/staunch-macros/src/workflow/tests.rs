@@ -55,7 +55,7 @@ fn no_arguments_are_the_empty_tuple() {
 #[test]
 fn given_name_is_the_stored_name() {
     let function = quote! { async fn checkout(ctx: Ctx) -> Result<()> {} };
-    let items = expanded(quote! { name = "orders.checkout" }, function);
+    let items = expanded(quote! { name = "orders.checkout", }, function);
     check_says(&items[1], "NAME:&'staticstr=\"orders.checkout\"");
     let items = expanded(quote! {}, quote! { async fn r#loop(ctx: Ctx) -> Result<()> {} });
     check_says(&items[1], "NAME:&'staticstr=\"loop\"");

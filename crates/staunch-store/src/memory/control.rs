@@ -1,5 +1,5 @@
 //! What a test can do to a model that no caller of the store can: move time, hold locks, change
-//! the shape, delete rows behind its back, commit late, and read the ledger.
+//! the shape, delete rows behind its back, commit late, make calls fail, and read the ledger.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -39,6 +39,11 @@ impl MemoryStore {
         self.shared.lock().workers.remove(&worker);
     }
 
+    /// Lets the next `times` calls of a store method suffer a fault, after those planned before.
+    pub fn plan_faults(&self, operation: &'static str, fault: Fault, times: usize) {
+        self.shared.lock().faults.extend(vec![(operation, fault); times]);
+    }
+
     /// Ends every stream that listens, as a lost connection does.
     pub fn drop_listeners(&self) {
         self.shared.lock().listeners.clear();
@@ -61,6 +66,15 @@ impl MemoryStore {
     pub fn violations(&self) -> Vec<String> {
         self.read_ledger(|ledger| ledger.violations().to_vec())
     }
+}
+
+/// What a call can suffer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Fault {
+    /// It is not done, and the caller knows: [`ErrorKind::Unavailable`](crate::ErrorKind).
+    Refuse,
+    /// It is done, and the caller does not know: [`ErrorKind::Unknown`](crate::ErrorKind).
+    LoseReply,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -109,3 +123,6 @@ impl LateEnqueue {
         }
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -31,6 +31,6 @@ mod topics;
 mod wake;
 mod write;
 
-pub use control::{HeldLock, LateEnqueue};
+pub use control::{Fault, HeldLock, LateEnqueue};
 pub use ledger::{Ending, Entry, Grant, Ledger};
 pub use store::MemoryStore;

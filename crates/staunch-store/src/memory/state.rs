@@ -6,6 +6,7 @@ use std::time::Duration;
 use bytes::Bytes;
 use tokio::sync::mpsc;
 
+use super::control::Fault;
 use super::ledger::{Ending, Entry, Ledger};
 use crate::status::Status;
 use crate::types::{
@@ -142,6 +143,7 @@ pub(super) struct State {
     pub(super) waiting: BTreeMap<(Name, RunId), Waiting>,
     pub(super) held_slots: BTreeSet<u32>,
     pub(super) maintenance_held: bool,
+    pub(super) faults: Vec<(&'static str, Fault)>,
     pub(super) listeners: Vec<mpsc::Sender<Wake>>,
     pub(super) ledger: Ledger,
 }
@@ -163,9 +165,16 @@ impl State {
             waiting: BTreeMap::new(),
             held_slots: BTreeSet::new(),
             maintenance_held: false,
+            faults: Vec::new(),
             listeners: Vec::new(),
             ledger: Ledger::default(),
         }
+    }
+
+    /// The fault that this call of `operation` is to suffer.
+    pub(super) fn next_fault(&mut self, operation: &str) -> Option<Fault> {
+        let at = self.faults.iter().position(|(planned, _)| *planned == operation)?;
+        Some(self.faults.remove(at).1)
     }
 
     pub(super) fn take_seq(&mut self) -> i64 {

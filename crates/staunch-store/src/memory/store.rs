@@ -3,13 +3,14 @@
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
+use super::control::Fault;
 use super::state::{State, after};
 use super::{
     audit, dequeue, enqueue, hand_back, lease, manage, prepare, promote, reclaim, results, steps,
     topics, wake, write,
 };
 use crate::door::Doors;
-use crate::error::Error;
+use crate::error::{Error, ErrorKind};
 use crate::store::{Store, StoreFuture, WakeStream};
 use crate::types::{
     BatchOutcome, CancelOutcome, ClaimId, DequeueReply, DequeueRequest, Group, HeldRun,
@@ -69,7 +70,18 @@ impl MemoryStore {
                 return Err(Error::misplaced(operation, &expected, Some(&state.shape)));
             }
             let now = shared.now(&state);
-            work(&mut state, now)
+            match state.next_fault(operation) {
+                None => work(&mut state, now),
+                Some(Fault::Refuse) => {
+                    let message = "the shard does not take it";
+                    Err(Error::new(operation, ErrorKind::Unavailable, message))
+                }
+                Some(Fault::LoseReply) => {
+                    work(&mut state, now)?;
+                    let message = "no answer came";
+                    Err(Error::new(operation, ErrorKind::Unknown, message))
+                }
+            }
         })
     }
 

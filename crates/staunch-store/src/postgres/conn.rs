@@ -18,6 +18,17 @@ const CHECK_SERVER: &str = include_str!("sql/check_server.sql");
 const READ_SHAPE: &str = include_str!("sql/read_shape.sql");
 const SCHEMA_BYTES: usize = 41;
 
+/// A plan made while a table was empty must still be right when it holds millions of rows, no batch
+/// is worth compiling for, and a batch is always looked up row by row: the planner does not know
+/// how small it is, and would rather merge it with the whole of an analyzed table.
+const PINS: [(&str, &str); 5] = [
+    ("jit", "off"),
+    ("plan_cache_mode", "force_generic_plan"),
+    ("enable_seqscan", "off"),
+    ("enable_hashjoin", "off"),
+    ("enable_mergejoin", "off"),
+];
+
 /// How to reach one shard.
 #[derive(Clone, Debug)]
 pub struct PgTarget {
@@ -124,12 +135,7 @@ pub(super) fn lane_options(
         ("idle_in_transaction_session_timeout", millis(settings.idle_in_transaction_timeout)),
     ];
     if lane.is_pinned() {
-        // A plan made while a table was empty must still be right when it holds millions of rows,
-        // and no statement is worth compiling.
-        pairs.extend(
-            [("jit", "off"), ("plan_cache_mode", "force_generic_plan"), ("enable_seqscan", "off")]
-                .map(|(name, value)| (name, value.to_owned())),
-        );
+        pairs.extend(PINS.map(|(name, value)| (name, value.to_owned())));
     }
     // The space of this value is escaped by the driver.
     pairs.push(("default_transaction_isolation", "read committed".to_owned()));

@@ -1,6 +1,8 @@
 //! A fresh shard of either backend, with what a test can do behind the store's back, and short
 //! forms of the calls that nearly every case makes.
 
+#![expect(clippy::unwrap_used, reason = "the texts of the cases are valid")]
+
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::Duration;
@@ -28,7 +30,7 @@ impl<T: Store + Inspect> Subject for T {}
 
 enum Backend {
     Memory(MemoryStore),
-    Postgres(PostgresShard),
+    Postgres(Box<PostgresShard>),
 }
 
 /// A fresh shard.
@@ -57,7 +59,7 @@ impl Shard {
 
     pub(crate) async fn postgres() -> Self {
         let shard = PostgresShard::open().await;
-        Self::over(Arc::new(shard.store.clone()), Backend::Postgres(shard)).await
+        Self::over(Arc::new(shard.store.clone()), Backend::Postgres(Box::new(shard))).await
     }
 
     async fn over(store: Arc<dyn Subject>, backend: Backend) -> Self {

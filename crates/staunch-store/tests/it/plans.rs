@@ -1,5 +1,5 @@
-//! The plans of the hot statements, when they were made while the tables were empty and when they
-//! are made later, over rows that nobody has analyzed.
+//! The plans of the hot statements, when they were made while the tables were empty, when they are
+//! made later, over rows that nobody has analyzed, and when they are made after an analyze.
 
 use sqlx::postgres::PgConnection;
 use sqlx::{ConnectOptions as _, Executor as _, Row as _};
@@ -214,11 +214,23 @@ async fn hot_statements_keep_to_their_indexes() {
     fill(&mut fixture).await;
     let mut late = options.connect().await.unwrap();
     prepare_all(&mut late).await;
+    let mut wrong = check(&mut fixture, &mut [("early", &mut early), ("late", &mut late)]).await;
+    fixture.execute("analyze").await.unwrap();
+    let mut analyzed = options.connect().await.unwrap();
+    prepare_all(&mut analyzed).await;
+    wrong.extend(check(&mut fixture, &mut [("analyzed", &mut analyzed)]).await);
+    assert!(wrong.is_empty(), "{}", wrong.join("\n\n"));
+}
 
+/// The plans of every case on every connection that are not as they should be.
+async fn check(
+    fixture: &mut PgConnection,
+    connections: &mut [(&str, &mut PgConnection)],
+) -> Vec<String> {
     let mut wrong = Vec::new();
     for (file, template) in CASES {
-        let arguments = arguments(&mut fixture, template).await;
-        for (when, conn) in [("early", &mut early), ("late", &mut late)] {
+        let arguments = arguments(fixture, template).await;
+        for (when, conn) in &mut *connections {
             let plan = explain(conn, file, &arguments).await;
             assert!(plan.contains("actual rows"), "{plan}");
             let faults = faults(&plan);
@@ -227,7 +239,7 @@ async fn hot_statements_keep_to_their_indexes() {
             }
         }
     }
-    assert!(wrong.is_empty(), "{}", wrong.join("\n\n"));
+    wrong
 }
 
 #[test]

@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU64, AtomicUsize, Ordering}
 use std::sync::{Arc, Mutex, PoisonError};
 
 use staunch_store::door::Doors;
-use staunch_store::{Epoch, HeldRun, Name, RunId, ShardId, ShardKey, StepRecord, WorkflowId};
+use staunch_store::{Epoch, HeldRun, Name, RunId, ShardKey, StepRecord, WorkflowId};
 use tokio_util::sync::CancellationToken;
 
 use crate::commit::Committer;
@@ -16,7 +16,6 @@ use crate::registry::States;
 /// What a worker knows of a run when it starts it.
 pub(crate) struct RunParts {
     pub(crate) run_id: RunId,
-    pub(crate) shard: ShardId,
     pub(crate) shard_key: ShardKey,
     pub(crate) workflow_id: Option<WorkflowId>,
     pub(crate) name: Name,

@@ -52,12 +52,12 @@ async fn start(
                 Written::NotStarted(attempt) => attempt,
                 _ => Try::Again,
             };
-            drop(told.send(LocalOutcome::Declined(attempt)));
+            let _ = told.send(LocalOutcome::Declined(attempt));
             return;
         }
     };
     // Nobody waits for the answer any more: the run goes on.
-    drop(told.send(LocalOutcome::Started));
+    let _ = told.send(LocalOutcome::Started);
     let run = claimed(run);
     drive(core, Launch { shard: shard_id, run, session, control, slot, history: Vec::new() }).await;
 }

@@ -76,7 +76,6 @@ fn parts(
 ) -> RunParts {
     RunParts {
         run_id: claimed.run_id,
-        shard: shard.id,
         shard_key: claimed.shard_key,
         workflow_id: claimed.workflow_id,
         name: claimed.name,

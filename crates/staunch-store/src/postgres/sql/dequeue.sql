@@ -16,7 +16,10 @@ with state as materialized (
   select
     exists (
       select from cluster c
-      where c.cluster_id = $1::uuid and c.shard = $2::bigint and c.generation = $3::bigint
+      where c.shard_key = ''
+        and c.cluster_id = $1::uuid
+        and c.shard = $2::bigint
+        and c.generation = $3::bigint
     ) as shape_ok,
     exists (
       select from worker w

@@ -74,6 +74,7 @@ cases! {
         a_usual_claim_after_a_mark_finds_what_came_later,
         a_marked_claim_that_was_not_full_hides_nothing,
         a_late_commit_is_found_by_looking_earlier,
+        a_usual_claim_does_not_look_at_what_lies_before_the_mark,
         the_groups_that_hold_rows_are_named,
     }
     steps {

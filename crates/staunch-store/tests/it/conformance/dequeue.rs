@@ -7,7 +7,7 @@ use staunch_store::{
     Try, WorkerId,
 };
 
-use crate::harness::{Shard, group, held, ids, name};
+use crate::harness::{Shard, done, group, held, ids, name};
 
 pub(super) async fn a_visit_that_finds_nothing_makes_no_claim(shard: &Shard) {
     let worker = shard.worker().await;
@@ -238,6 +238,22 @@ pub(super) async fn a_late_commit_is_found_by_looking_earlier(shard: &Shard) {
     late.commit().await;
     let visit = DequeueRequest { look: Look::Recent, ..shard.visit(worker) };
     assert_eq!(ids(&shard.claim_by(&visit).await), [run.run_id]);
+}
+
+pub(super) async fn a_usual_claim_does_not_look_at_what_lies_before_the_mark(shard: &Shard) {
+    let worker = shard.worker().await;
+    let run = shard.run();
+    let late = shard.begin_late(run.clone()).await;
+    shard.enqueued(1).await;
+    shard.claim_by(&DequeueRequest { mark_position: true, ..shard.visit(worker) }).await;
+    late.commit().await;
+    shard.advance(Duration::from_secs(120));
+    let worker = shard.worker().await;
+    let usual = || DequeueRequest { look: Look::Live, ..shard.visit(worker) };
+    assert_eq!(shard.claim_by(&usual()).await, []);
+    done(shard.store.prepare().await);
+    assert_eq!(shard.claim_by(&usual()).await, [], "the newest mark outlives upkeep");
+    assert_eq!(ids(&shard.claim(worker).await), [run.run_id]);
 }
 
 pub(super) async fn the_groups_that_hold_rows_are_named(shard: &Shard) {

@@ -4,7 +4,6 @@ use std::fmt::Debug;
 use std::time::Duration;
 
 use bytes::Bytes;
-use proptest::prelude::{Strategy, any};
 use staunch_store::{
     ClaimId, Completion, DequeueReply, DequeueRequest, DirectStart, Error, Group, HeldRun, Look,
     NewRun, Park, ReclaimRequest, Registration, RenewRequest, Renewal, RunFilter, RunId, Status,
@@ -12,90 +11,10 @@ use staunch_store::{
 };
 use uuid::Uuid;
 
+use super::op::{Kind, Op};
 use crate::harness::{
     LEASE, Shard, Subject, batch, group, key, name, park, reclaim_request, step, success,
 };
-
-/// A call: what it does, and three numbers that choose its arguments.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Op {
-    kind: Kind,
-    numbers: [u8; 3],
-}
-
-#[derive(Clone, Copy, Debug)]
-enum Kind {
-    Enqueue,
-    EnqueueAgain,
-    EnqueueKeyed,
-    Register,
-    Dequeue,
-    Step,
-    Complete,
-    Park,
-    Mixed,
-    Start,
-    Finish,
-    HandBack,
-    HandBackClaims,
-    Acquit,
-    Renew,
-    Retire,
-    Advance,
-    Reclaim,
-    Promote,
-    Wake,
-    Audit,
-    Cancel,
-    Look,
-}
-
-/// Each kind as often as it should come: a life needs many claims and few retirements.
-const KINDS: [Kind; 36] = [
-    Kind::Enqueue,
-    Kind::Enqueue,
-    Kind::Enqueue,
-    Kind::EnqueueAgain,
-    Kind::EnqueueKeyed,
-    Kind::EnqueueKeyed,
-    Kind::Register,
-    Kind::Register,
-    Kind::Dequeue,
-    Kind::Dequeue,
-    Kind::Dequeue,
-    Kind::Dequeue,
-    Kind::Dequeue,
-    Kind::Step,
-    Kind::Step,
-    Kind::Complete,
-    Kind::Complete,
-    Kind::Park,
-    Kind::Park,
-    Kind::Mixed,
-    Kind::Mixed,
-    Kind::Start,
-    Kind::Finish,
-    Kind::HandBack,
-    Kind::HandBackClaims,
-    Kind::Acquit,
-    Kind::Renew,
-    Kind::Renew,
-    Kind::Retire,
-    Kind::Advance,
-    Kind::Reclaim,
-    Kind::Reclaim,
-    Kind::Promote,
-    Kind::Wake,
-    Kind::Audit,
-    Kind::Cancel,
-];
-
-impl Op {
-    pub(super) fn any() -> impl Strategy<Value = Self> {
-        let kind = (0..=KINDS.len()).prop_map(|at| KINDS.get(at).copied().unwrap_or(Kind::Look));
-        (kind, any::<[u8; 3]>()).prop_map(|(kind, numbers)| Self { kind, numbers })
-    }
-}
 
 /// How many workers there are at a time.
 const WORKERS: usize = 3;
@@ -359,7 +278,7 @@ impl<'a> Driver<'a> {
         if let Some((_, second)) = self.some_held(b).filter(|run| run.1.run_id != first.run_id) {
             write.parks.push(Self::parking(second, c));
         }
-        for (_, third) in self.some_held(c) {
+        if let Some((_, third)) = self.some_held(c) {
             write.steps.push(step(third.run_id, i64::from(c % 4), third.epoch, "mixed"));
         }
         let run = NewRun { delay: None, ..self.new_run(a, b) };

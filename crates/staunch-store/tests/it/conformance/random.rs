@@ -5,7 +5,8 @@ use proptest::collection::vec;
 use proptest::test_runner::{Config, RngAlgorithm, TestError, TestRng, TestRunner};
 use tokio::runtime::Runtime;
 
-use super::driver::{Driver, Op};
+use super::driver::Driver;
+use super::op::Op;
 use crate::harness::Shard;
 
 /// Runs so many sequences of so many calls from a fixed seed; a failure shows the shortest one.

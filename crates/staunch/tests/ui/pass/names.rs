@@ -13,7 +13,7 @@ async fn refund(_ctx: Ctx) -> Result<()> {
     Ok(())
 }
 
-#[workflow(name = "größe",)]
+#[workflow(name = "größe")]
 async fn size(_ctx: Ctx) -> Result<()> {
     Ok(())
 }
