@@ -1,1 +1,9 @@
-//! Placeholder.
+//! Measures Staunch, and proves what it promises, on real Postgres.
+
+mod args;
+mod load;
+mod report;
+
+pub use args::{BenchArgs, Scenario};
+pub use load::run;
+pub use report::{Quantiles, Report};

@@ -1,1 +1,31 @@
-fn main() {}
+//! The `staunch` command: local shards, migrations, runs, benchmarks. Wiring only.
+
+mod args;
+mod cmd;
+mod output;
+
+use std::process::ExitCode;
+
+use clap::Parser;
+
+use crate::args::Args;
+
+#[tokio::main]
+async fn main() -> ExitCode {
+    let args = Args::parse();
+    tracing_subscriber::fmt()
+        .with_env_filter(
+            tracing_subscriber::EnvFilter::try_from_default_env()
+                .unwrap_or_else(|_| tracing_subscriber::EnvFilter::new("warn")),
+        )
+        .with_writer(std::io::stderr)
+        .init();
+    let json = args.json;
+    match cmd::run(args).await {
+        Ok(code) => code,
+        Err(error) => {
+            output::failure(json, &error);
+            ExitCode::FAILURE
+        }
+    }
+}

@@ -41,7 +41,7 @@ use proc_macro::TokenStream;
 ///     Ok(if polite { format!("Good day, {name}.") } else { format!("Hello, {name}!") })
 /// }
 ///
-/// async fn start_one(staunch: &Staunch) -> anyhow::Result<String> {
+/// async fn start_one(staunch: &Staunch) -> Result<String> {
 ///     let handle = greet.start(staunch, "Ada".to_owned(), true).await?;
 ///     Ok(handle.result().await?)
 /// }

@@ -146,6 +146,11 @@ impl Error {
         )
     }
 
+    pub(crate) fn no_shards() -> Self {
+        let problem = "shards is empty; give one Postgres URL per shard (STAUNCH_SHARDS)";
+        Self::Config { problem: problem.to_owned() }
+    }
+
     pub(crate) fn of_store(shard: ShardId, error: &staunch_store::Error) -> Self {
         let problem = chain_text(error);
         match error.kind() {

@@ -63,5 +63,5 @@ pub use staunch_store::{
     CancelOutcome, InvalidValue, RunFilter, RunId, RunPage, RunState, RunSummary, Shape, ShardId,
     ShardKey, ShardStats, Status, StepSummary, WorkerSummary, WorkflowId,
 };
-pub use topology::{Router, ShardStore, placement_hash};
+pub use topology::{Router, ShardMigration, ShardStore, placement_hash};
 pub use worker::{Health, ShardHealth, Worker, WorkerBuilder, WorkerStats};

@@ -30,7 +30,10 @@ pub(super) fn reclaim(
         state.claims.remove(&place);
         reply.claims += 1;
         let charge = state.workers.get(&place.0).is_none_or(|worker| worker.charge);
-        orphans.extend(claim.runs.iter().map(|run| {
+        // A parked run waits for its topic and not for its former owner, whose claim only had not
+        // been finished yet.
+        let held = claim.runs.iter().filter(|run| !state.is_parked(**run));
+        orphans.extend(held.map(|run| {
             let charge = charge && !steps::has_step_at(state, *run);
             Orphan { run: *run, charge, alone: claim.alone }
         }));

@@ -45,10 +45,7 @@ impl PgTarget {
     /// # Errors
     ///
     /// [`InvalidValue`] when the schema is not a lower-case identifier of at most 41 bytes.
-    pub fn new(
-        options: PgConnectOptions,
-        schema: impl Into<String>,
-    ) -> Result<Self, InvalidValue> {
+    pub fn new(options: PgConnectOptions, schema: impl Into<String>) -> Result<Self, InvalidValue> {
         let schema = schema.into();
         check_schema(&schema)?;
         Ok(Self { options, listener: None, schema })

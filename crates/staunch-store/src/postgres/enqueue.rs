@@ -116,7 +116,12 @@ fn sorted(runs: Vec<NewRun>) -> Result<Vec<Keyed>, Fault> {
     Ok(keyed)
 }
 
+/// Sends the first of each id; the others are refused by it, also when they are the same run.
 async fn insert(session: &mut Session<'_>, keyed: &[Keyed]) -> Result<HashSet<Uuid>, Fault> {
+    let same = |left: &Keyed, right: &Keyed| {
+        left.run.shard_key == right.run.shard_key && left.workflow_id == right.workflow_id
+    };
+    let keyed: Vec<&Keyed> = keyed.chunk_by(same).filter_map(<[Keyed]>::first).collect();
     let runs = || keyed.iter().map(|keyed| &keyed.run);
     let answer = row::shaped(ENQUEUE_KEYED, &session.shape)
         .bind(runs().map(|run| run.run_id.0).collect::<Vec<_>>())

@@ -166,7 +166,7 @@ fn is_lost(error: &sqlx::Error) -> bool {
 fn is_connection_code(code: &str) -> bool {
     // 57014 is a cancelled statement, after which the connection is as good as before.
     let class = |prefix| code.starts_with(prefix);
-    class("08") || class("57P") || class("58") || code == "25006"
+    class("08") || class("57P") || class("58") || code == "25006" || code == "25P03"
 }
 
 fn lost(effect: Effect) -> ErrorKind {
@@ -179,7 +179,8 @@ fn lost(effect: Effect) -> ErrorKind {
 fn kind_of_code(code: &str, effect: Effect) -> ErrorKind {
     match code {
         "55P03" | "40P01" | "40001" | "57014" => ErrorKind::Conflict,
-        "57P03" | "25006" => ErrorKind::Unavailable,
+        // The last one ended a transaction of ours in which nothing happened for too long.
+        "57P03" | "25006" | "25P03" => ErrorKind::Unavailable,
         // Sent in the middle of a statement, and by routers for a server that was lost: the
         // statement may have been committed.
         _ if ["08", "57P", "58"].iter().any(|class| code.starts_with(class)) => lost(effect),

@@ -42,12 +42,13 @@ pub async fn enqueue_in_tx(
     // After an error of the server nothing can be set any more, and rolling back sets it back.
     // Where nothing was sent to the server, or it found another shape, the transaction goes on.
     let left = leave(conn, &path, schema).await;
-    let outcomes = stored.map_err(fail)?;
-    if left.map_err(fail)? {
-        return Ok(outcomes);
+    if let Ok(false) = left {
+        let message = "the connection is not in a transaction";
+        return Err(Error::new(OPERATION, ErrorKind::Invalid, message));
     }
-    let message = "the connection is not in a transaction";
-    Err(Error::new(OPERATION, ErrorKind::Invalid, message))
+    let outcomes = stored.map_err(fail)?;
+    left.map_err(fail)?;
+    Ok(outcomes)
 }
 
 async fn enter(conn: &mut PgConnection, schema: &str) -> Result<String, Fault> {

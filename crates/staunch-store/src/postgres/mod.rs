@@ -31,5 +31,5 @@ mod write;
 
 pub use conn::{PgSettings, PgTarget};
 pub use in_tx::enqueue_in_tx;
-pub use migrate::{MigrationReport, migrate};
+pub use migrate::{AppMigration, MigrationReport, migrate, migrate_app};
 pub use run::PgStore;

@@ -4,10 +4,10 @@
 
 use std::time::Duration;
 
+use deadpool::Runtime;
 use deadpool::managed::{
     Manager, Metrics, Object, Pool, PoolError, RecycleError, RecycleResult, TimeoutType,
 };
-use deadpool::Runtime;
 use sqlx::Connection as _;
 use sqlx::postgres::{PgConnectOptions, PgConnection};
 

@@ -13,10 +13,7 @@ use crate::types::{Group, Name, Shape, ShardId};
 
 /// A query whose first three parameters are the shape that it compares: cluster, shard, generation.
 pub(super) fn shaped(sql: &'static str, shape: &Shape) -> Query<'static, Postgres, PgArguments> {
-    sqlx::query(sql)
-        .bind(shape.cluster_id)
-        .bind(i64::from(shape.shard.0))
-        .bind(shape.generation)
+    sqlx::query(sql).bind(shape.cluster_id).bind(i64::from(shape.shard.0)).bind(shape.generation)
 }
 
 /// The cluster row in `row`, if there is one.

@@ -11,6 +11,7 @@ use std::sync::atomic::{AtomicI64, Ordering};
 use std::time::Duration;
 
 use deadpool::managed::Object;
+use sqlx::Connection as _;
 use sqlx::postgres::{PgConnectOptions, PgConnection};
 
 use super::conn::{self, PgSettings, PgTarget};
@@ -195,11 +196,8 @@ impl Core {
             fault.into_error(call.operation, Effect::Reads, &self.shape)
         })?;
         link.busy = true;
-        let session = Session {
-            conn: &mut link.connection,
-            shape: self.shape,
-            offset_us: self.offset_us(),
-        };
+        let session =
+            Session { conn: &mut link.connection, shape: self.shape, offset_us: self.offset_us() };
         let done = tokio::select! {
             done = work(session) => Some(done),
             () = self.doors.clock.sleep(self.settings.statement_timeout + GRACE) => None,
@@ -221,7 +219,12 @@ impl Core {
     /// holds, for the message.
     async fn settle(&self, mut link: Object<Connector>, fault: Fault) -> Fault {
         if !fault.ends_connection() {
-            link.busy = false;
+            // Ends a transaction that the failure left open, before anybody else waits for it.
+            let ended = tokio::select! {
+                ended = link.connection.ping() => ended.is_ok(),
+                () = self.doors.clock.sleep(self.settings.connect_timeout) => false,
+            };
+            link.busy = !ended;
             return fault;
         }
         if let Fault::Mismatch = fault {

@@ -22,9 +22,7 @@ impl Store for PgStore {
     }
 
     fn server_time(&self) -> StoreFuture<UnixMicros> {
-        self.run(Call::hot_read("server_time"), |session| {
-            Box::pin(prepare::server_time(session))
-        })
+        self.run(Call::hot_read("server_time"), |session| Box::pin(prepare::server_time(session)))
     }
 
     fn enqueue(&self, runs: Vec<NewRun>, attempt: Try) -> StoreFuture<()> {
@@ -40,9 +38,7 @@ impl Store for PgStore {
     }
 
     fn dequeue(&self, request: DequeueRequest) -> StoreFuture<DequeueReply> {
-        self.run(Call::hot("dequeue"), move |session| {
-            Box::pin(dequeue::dequeue(session, request))
-        })
+        self.run(Call::hot("dequeue"), move |session| Box::pin(dequeue::dequeue(session, request)))
     }
 
     fn ready_groups(&self, queues: Vec<Name>) -> StoreFuture<Vec<Group>> {
@@ -92,9 +88,7 @@ impl Store for PgStore {
     }
 
     fn reclaim(&self, request: ReclaimRequest) -> StoreFuture<Turn<ReclaimReply>> {
-        self.run(Call::hot("reclaim"), move |session| {
-            Box::pin(reclaim::reclaim(session, request))
-        })
+        self.run(Call::hot("reclaim"), move |session| Box::pin(reclaim::reclaim(session, request)))
     }
 
     fn promote_due(&self, limit: u32) -> StoreFuture<Turn<(u64, Vec<Group>)>> {

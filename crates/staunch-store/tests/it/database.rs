@@ -2,8 +2,9 @@
 
 use std::str::FromStr as _;
 
+use sqlx::ConnectOptions as _;
 use sqlx::postgres::{PgConnectOptions, PgConnection};
-use sqlx::{ConnectOptions as _, Connection as _, Executor as _};
+use staunch_local::test::{TestDatabase, database, database_from_template};
 use staunch_store::door::Doors;
 use staunch_store::postgres::{PgSettings, PgStore, PgTarget, migrate};
 use staunch_store::{Shape, ShardId};
@@ -12,9 +13,10 @@ use uuid::Uuid;
 /// The schema of every database in these tests.
 pub(crate) const SCHEMA: &str = "staunch";
 
-/// A database of this test alone.
+/// A database of this test alone, which goes when this does.
 pub(crate) struct Database {
     pub(crate) options: PgConnectOptions,
+    _kept: TestDatabase,
 }
 
 /// The shape of every migrated database in these tests.
@@ -25,20 +27,20 @@ pub(crate) fn shape() -> Shape {
 impl Database {
     /// An empty one.
     pub(crate) async fn empty() -> Self {
-        let url = std::env::var("STAUNCH_TEST_PG_URL").unwrap();
-        let admin = PgConnectOptions::from_str(&url).unwrap();
-        let name = format!("t_{}", Uuid::now_v7().simple());
-        let mut conn = admin.connect().await.unwrap();
-        conn.execute(sqlx::AssertSqlSafe(format!("create database {name}"))).await.unwrap();
-        conn.close().await.unwrap();
-        Self { options: admin.database(&name) }
+        Self::of(database().await)
     }
 
     /// A migrated one, with its place in a cluster.
     pub(crate) async fn migrated() -> Self {
-        let database = Self::empty().await;
-        migrate(&database.options, SCHEMA, Some(shape())).await.unwrap();
-        database
+        let migrated = database_from_template("store", async |url| {
+            let options = PgConnectOptions::from_str(url).unwrap();
+            migrate(&options, SCHEMA, Some(shape())).await.map(drop)
+        });
+        Self::of(migrated.await)
+    }
+
+    fn of(kept: TestDatabase) -> Self {
+        Self { options: PgConnectOptions::from_str(&kept.url).unwrap(), _kept: kept }
     }
 
     /// A store on it that expects `shape`.

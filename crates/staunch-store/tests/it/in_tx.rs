@@ -62,7 +62,7 @@ async fn a_connection_without_a_transaction_is_refused() {
     let mut conn = database.connect().await;
     conn.execute("set search_path = public").await.unwrap();
     let refused = enqueue_in_tx(&mut conn, SCHEMA, &shape(), &[new_run()]).await.unwrap_err();
-    assert_ne!(refused.kind(), ErrorKind::Unknown, "{refused}");
+    assert_eq!(refused.kind(), ErrorKind::Invalid, "{refused}");
     let row = sqlx::query("select current_setting('search_path')").fetch_one(&mut conn).await;
     assert_eq!(row.unwrap().get::<&str, _>(0), "public");
 }

@@ -8,7 +8,7 @@ use crate::database::{Database, shape};
 use crate::sql::statements;
 
 /// Rows in each of the large tables.
-const ROWS: u32 = 300_000;
+const ROWS: u32 = 500_000;
 /// A plan that touches more pages than this walks the backlog. A batch of 200 needs about 2,000.
 const PAGES: u64 = 6_000;
 /// A sort of a batch is fine; a sort of more rows than any batch has is one of the backlog.
@@ -21,7 +21,7 @@ const TABLES: [&str; 8] =
 
 /// Two hundred rows spread over the backlog, as arrays.
 const BATCH: &str = "(select array_agg(run_id order by run_id) from (
-    select run_id from fixture where n % 1500 = 0 limit 200) f)";
+    select run_id from fixture where n % 2500 = 0 limit 200) f)";
 
 /// The hot statements, with arguments that stand for a full batch. `{s}` is the shape, `{ids}` an
 /// array of run ids, `{new}` an array of ids that are not stored, `{text}`, `{zero}`, `{small}` and
@@ -29,10 +29,7 @@ const BATCH: &str = "(select array_agg(run_id order by run_id) from (
 const CASES: &[(&str, &str)] = &[
     ("enqueue.sql", "{s}, {new}, {text}, {text}, {text}, {small}, {bytes}"),
     ("enqueue_again.sql", "{s}, {ids}, {text}, {text}, {text}, {small}, {bytes}"),
-    (
-        "enqueue_delayed.sql",
-        "{s}, {new}, {text}, {text}, {text}, {small}, {bytes}, {zero}, 0",
-    ),
+    ("enqueue_delayed.sql", "{s}, {new}, {text}, {text}, {text}, {small}, {bytes}, {zero}, 0"),
     (
         "enqueue_keyed.sql",
         "{s}, {new}, {text}, {ids}::text[], {text}, {text}, {small}, {bytes}, {none}, {none}, 0",
@@ -135,7 +132,7 @@ async fn fill(conn: &mut PgConnection) {
         "insert into workflow_key (run_id, shard_key, workflow_id, name)
          select run_id, 'default', run_id::text, 'greet' from fixture where n % 3 = 0",
         "insert into waiting (run_id, epoch, topic, shard_key)
-         select run_id, 0, 'default', 'k' from fixture where n % 3 = 1",
+         select run_id, 0, 'other', 'k' from fixture where n % 3 = 1",
     ];
     for sql in statements {
         conn.execute(sql).await.unwrap();

@@ -1,6 +1,6 @@
 //! Connecting: from settings to a checked set of shards.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::{Arc, PoisonError, RwLock};
 
 use staunch_store::door::Doors;
@@ -11,7 +11,9 @@ use super::local::LocalStarts;
 use super::shards::ShardClient;
 use crate::config::Settings;
 use crate::error::Error;
-use crate::topology::{Router, Shard, ShardStore, connect_shards};
+use crate::topology::{
+    Router, Shard, ShardMigration, ShardStore, connect_shards, migrate_shards,
+};
 
 /// A connection to a cluster: starts runs, finds them, makes workers. Cheap to clone.
 ///
@@ -107,6 +109,18 @@ impl Builder {
         }
         settings.check()?;
         Ok(settings)
+    }
+
+    /// Brings the schema of every shard up to date, directly on the servers, and gives new shards
+    /// their place; with `app`, also applies the `NNNN_name.sql` files of that folder to the
+    /// application's own tables on every shard. Many processes may do so at once.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Config`] for wrong settings or file names, [`Error::Topology`] when a shard has
+    /// another place than the list says, [`Error::Shard`] when a migration fails.
+    pub async fn migrate(self, app: Option<&Path>) -> Result<Vec<ShardMigration>, Error> {
+        migrate_shards(&self.settings()?, app).await
     }
 
     /// Connects to every shard and checks that the list is right.

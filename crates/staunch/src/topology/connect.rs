@@ -19,8 +19,7 @@ pub(crate) async fn connect_shards(
     doors: &Doors,
 ) -> Result<Vec<Arc<Shard>>, Error> {
     if settings.shards.is_empty() {
-        let problem = "shards is empty; give one Postgres URL per shard (STAUNCH_SHARDS)";
-        return Err(Error::Config { problem: problem.to_owned() });
+        return Err(Error::no_shards());
     }
     let mut targets = Vec::new();
     for (number, url) in settings.shards.iter().enumerate() {
@@ -42,7 +41,7 @@ pub(crate) async fn connect_shards(
     Ok(shards)
 }
 
-fn target(number: usize, url: &str, schema: &str) -> Result<PgTarget, Error> {
+pub(super) fn target(number: usize, url: &str, schema: &str) -> Result<PgTarget, Error> {
     // The URL may hold a password, so only its number is said.
     let options = PgConnectOptions::from_str(url).map_err(|error| Error::Config {
         problem: format!("shards: number {number} is not a Postgres URL: {error}"),
@@ -50,7 +49,7 @@ fn target(number: usize, url: &str, schema: &str) -> Result<PgTarget, Error> {
     Ok(PgTarget::new(options.clone(), schema)?.with_listener(options))
 }
 
-fn pg_settings(settings: &Settings) -> PgSettings {
+pub(super) fn pg_settings(settings: &Settings) -> PgSettings {
     PgSettings {
         pool_max: settings.pool_max as usize,
         read_pool_max: settings.read_pool_max as usize,

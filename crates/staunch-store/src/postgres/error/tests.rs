@@ -28,7 +28,8 @@ fn a_lost_answer_is_unknown_only_for_writes() {
     assert_eq!(lost().kind(Effect::Writes), ErrorKind::Unknown);
     assert_eq!(lost().kind(Effect::Reads), ErrorKind::Unavailable);
     assert!(lost().ends_connection());
-    let refused = Fault::Connect(std::io::Error::from(std::io::ErrorKind::ConnectionRefused).into());
+    let refused =
+        Fault::Connect(std::io::Error::from(std::io::ErrorKind::ConnectionRefused).into());
     assert_eq!(refused.kind(Effect::Writes), ErrorKind::Unavailable);
 }
 

@@ -10,8 +10,12 @@ fn every_lock_of_every_shard_has_its_own_key() {
     let mut keys = HashSet::new();
     let mut count = 0;
     for shard in 0..50 {
-        let shape =
-            Shape { cluster_id: Uuid::from_u128(7), shard: ShardId(shard), shards: 50, generation: 1 };
+        let shape = Shape {
+            cluster_id: Uuid::from_u128(7),
+            shard: ShardId(shard),
+            shards: 50,
+            generation: 1,
+        };
         let mut purposes: Vec<Purpose> = (0..16).map(Purpose::Dequeue).collect();
         purposes.push(Purpose::Maintenance);
         for purpose in purposes {

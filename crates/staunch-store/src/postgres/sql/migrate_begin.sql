@@ -9,13 +9,15 @@ begin
   if not exists (select from pg_namespace where nspname = wanted) then
     execute format('create schema %I', wanted);
   end if;
+  perform set_config('search_path', wanted, true);
   create table if not exists migration (
     shard_key text collate "C" not null default '' check (shard_key = ''),
+    source text not null,
     number bigint not null,
     slug text not null,
     checksum text not null,
     applied_at timestamptz not null default now(),
-    primary key (number)
+    primary key (source, number)
   );
 end
 $begin$

@@ -143,6 +143,7 @@ cases! {
         a_dead_workers_runs_are_charged_and_put_back,
         a_dead_worker_cannot_end_its_runs_later,
         runs_that_ended_are_dropped_with_their_claim,
+        a_run_that_a_dead_worker_had_parked_goes_on_waiting,
         a_step_since_the_claim_spares_the_charge,
         a_step_of_an_earlier_owner_spares_nothing,
         nobody_is_charged_when_most_leases_end_together,

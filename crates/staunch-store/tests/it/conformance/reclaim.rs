@@ -8,7 +8,7 @@ use staunch_store::{
     ReclaimRequest, Registration, RunResult, RunState, Status, Turn, WorkerId,
 };
 
-use crate::harness::{Shard, done, group, held, ids, reclaim_request, step};
+use crate::harness::{Shard, done, group, held, ids, name, reclaim_request, step};
 
 pub(super) async fn a_shard_without_dead_workers_is_left_alone(shard: &Shard) {
     assert_eq!(shard.reclaim().await, ReclaimReply::default());
@@ -60,6 +60,19 @@ pub(super) async fn runs_that_ended_are_dropped_with_their_claim(shard: &Shard) 
     shard.store.hand_back(vec![runs[2]]).await.unwrap();
     let reply = shard.kill_all_but(&[other]).await;
     assert_eq!((reply.claims, reply.recovered, reply.charged), (1, 0, 0));
+    assert_eq!(shard.claim_one(other).await.epoch, 1);
+}
+
+pub(super) async fn a_run_that_a_dead_worker_had_parked_goes_on_waiting(shard: &Shard) {
+    let (victim, other) = (shard.worker().await, shard.worker().await);
+    let (run, _) = shard.one_claimed(victim).await;
+    shard.park(victim, run, "topic").await;
+    let reply = shard.kill_all_but(&[other]).await;
+    assert_eq!((reply.claims, reply.recovered, reply.charged), (1, 0, 0));
+    let seen = shard.get(run.run_id).await;
+    assert_eq!((seen.state, seen.recoveries, seen.epoch), (RunState::Waiting, 0, 0));
+    let woken = done(shard.store.wake_topics(vec![name("topic")], 10).await);
+    assert_eq!(woken, (1, vec![group(LANE_RESUMED, 0)]));
     assert_eq!(shard.claim_one(other).await.epoch, 1);
 }
 

@@ -1,0 +1,63 @@
+-- Store::cancel: ends open runs, and takes away what would wake them.
+-- Primary key of workflow, indexes timer_run_id and waiting_run_id; any shard_key.
+-- open: one lateral probe a run, in the order given, which is by run_id; waits for others, so that
+-- an end that comes at the same time is seen.
+-- An entry in ready stays; the claim that meets it drops it, and finding it here would need an index.
+-- timed, parked: lateral probes, deleted by the ctid just locked, so that no plan reads the tables.
+-- $5 moves now() in tests, 0 otherwise.
+-- Safe when run by many: rows are locked in the order of run_id, and a final status never changes.
+with state as materialized (
+  select
+    now() + $5::bigint * interval '1 microsecond' as at,
+    exists (
+      select from cluster c
+      where c.shard_key = ''
+        and c.cluster_id = $1::uuid
+        and c.shard = $2::bigint
+        and c.generation = $3::bigint
+    ) as shape_ok
+),
+open as materialized (
+  select i.run_id
+  from unnest($4::uuid[]) i (run_id)
+  cross join lateral (
+    select
+    from workflow w
+    where w.run_id = i.run_id and w.status = 0
+    for update
+  ) w
+  where (select s.shape_ok from state s)
+),
+closed as (
+  update workflow w
+  set completed_at = s.at, status = 3
+  from open o, state s
+  where w.run_id = o.run_id and w.status = 0
+  returning w.run_id
+),
+timed as materialized (
+  select t.at
+  from open o
+  cross join lateral (
+    select t.ctid as at from timer t where t.run_id = o.run_id for update
+  ) t
+),
+parked as materialized (
+  select p.at
+  from open o
+  cross join lateral (
+    select p.ctid as at from waiting p where p.run_id = o.run_id for update
+  ) p
+),
+no_timer as (
+  delete from timer t
+  using timed d
+  where t.ctid = d.at
+),
+not_waiting as (
+  delete from waiting p
+  using parked d
+  where p.ctid = d.at
+)
+select s.shape_ok, array(select c.run_id from closed c) as cancelled
+from state s

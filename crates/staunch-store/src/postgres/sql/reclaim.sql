@@ -1,0 +1,172 @@
+-- Store::reclaim, second: dissolves claims without a live owner, oldest first, within the budget.
+-- Primary keys: claim (one probe for each worker that has claims, then those of dead workers),
+-- worker, workflow, step (the steps of a run that may be charged). Shard-wide, for every shard_key.
+-- holders: a loose index scan, so that claims of living workers are not read.
+-- dead: workers that mark_lapsed marked, and such that have no row; those are charged.
+-- taken, open: rows that others have locked are left for the next pass.
+-- busy: runs that this snapshot shows open but that could not be locked; their claim stays.
+-- judged: a death is charged unless the run recorded a step since its claim. Enough of them end the
+-- run: $6 when it was alone, twice as many when it never was, so that innocents pass through.
+-- passed: the gate; a higher epoch for what goes on, the end for what does not.
+-- forgotten: lapsed workers of which no claim is left, whichever statement took the last one.
+-- $9 moves now() in tests, 0 otherwise.
+-- Safe when run by many: one at a time has the lock, and every update compares the epoch of a row
+-- that is locked, in the order of run_id.
+with recursive state as materialized (
+  select
+    now() + $9::bigint * interval '1 microsecond' as at,
+    exists (
+      select from cluster c
+      where c.shard_key = ''
+        and c.cluster_id = $1::uuid
+        and c.shard = $2::bigint
+        and c.generation = $3::bigint
+    ) as shape_ok
+),
+gate as materialized (
+  select
+    s.at,
+    s.shape_ok,
+    case when s.shape_ok then pg_try_advisory_xact_lock($4::bigint) else false end as locked
+  from state s
+),
+holders as (
+  select f.worker_id
+  from gate g
+  cross join lateral (
+    select c.worker_id from claim c order by c.worker_id limit 1
+  ) f
+  where g.locked
+  union all
+  select n.worker_id
+  from holders h
+  cross join lateral (
+    select c.worker_id from claim c where c.worker_id > h.worker_id order by c.worker_id limit 1
+  ) n
+),
+dead as materialized (
+  select h.worker_id, w.charge
+  from holders h
+  cross join lateral (
+    select coalesce(bool_and(w.charge), true) as charge, bool_and(w.lapsed_at is not null) as lapsed
+    from worker w
+    where w.worker_id = h.worker_id
+  ) w
+  where w.lapsed is not false
+),
+chosen as materialized (
+  select d.worker_id, d.charge, c.claim_id
+  from dead d
+  cross join lateral (
+    select c.claim_id, c.claimed_at from claim c where c.worker_id = d.worker_id offset 0
+  ) c
+  order by c.claimed_at, d.worker_id, c.claim_id
+  limit $5::bigint
+),
+taken as materialized (
+  select c.at, n.worker_id, n.claim_id, n.charge, c.alone, c.run_ids, c.epochs
+  from chosen n
+  cross join lateral (
+    select c.ctid as at, c.alone, c.run_ids, c.epochs
+    from claim c
+    where c.worker_id = n.worker_id and c.claim_id = n.claim_id
+    for update skip locked
+  ) c
+),
+held as materialized (
+  select r.run_id, r.epoch, t.worker_id, t.claim_id, t.charge, t.alone
+  from taken t
+  cross join lateral unnest(t.run_ids, t.epochs) r (run_id, epoch)
+  order by r.run_id, r.epoch
+),
+open as materialized (
+  select h.run_id, h.epoch, h.charge, h.alone, w.recoveries
+  from held h
+  cross join lateral (
+    select w.recoveries
+    from workflow w
+    where w.run_id = h.run_id and w.epoch = h.epoch and w.status = 0
+    for update skip locked
+  ) w
+),
+busy as materialized (
+  select h.worker_id, h.claim_id
+  from held h
+  cross join lateral (
+    select
+    from workflow w
+    where w.run_id = h.run_id and w.epoch = h.epoch and w.status = 0
+    offset 0
+  ) w
+  where ((h.run_id, h.epoch) in (select o.run_id, o.epoch from open o)) is not true
+),
+charged as materialized (
+  select o.run_id, o.epoch, o.recoveries, o.alone, o.charge and s.seq is null as charge
+  from open o
+  left join lateral (
+    select s.seq
+    from step s
+    where s.run_id = o.run_id and s.epoch = o.epoch
+    limit 1
+  ) s on o.charge
+),
+judged as materialized (
+  select
+    c.run_id, c.epoch, c.charge,
+    c.charge
+      and c.recoveries + 1 >= case when c.alone then $6::bigint else 2 * $6::bigint end
+      as convicted
+  from charged c
+),
+passed as (
+  update workflow w
+  set
+    epoch = w.epoch + (not j.convicted)::int,
+    recoveries = w.recoveries + j.charge::int,
+    completed_at = case when j.convicted then g.at end,
+    status = case when j.convicted then 4 else 0 end,
+    error = case when j.convicted then $7::bytea end
+  from judged j, gate g
+  where w.run_id = j.run_id and w.epoch = j.epoch and w.status = 0
+  returning
+    w.run_id, w.epoch, w.recoveries, w.priority, w.shard_key, w.queue, j.charge, j.convicted
+),
+queued as (
+  insert into ready (run_id, epoch, enqueued_at, lane, priority, queue, shard_key)
+  select
+    p.run_id, p.epoch, g.at,
+    case when p.recoveries >= $8::bigint then 2 else 0 end,
+    p.priority, p.queue, p.shard_key
+  from passed p, gate g
+  where not p.convicted
+  returning queue, lane, priority
+),
+dissolved as (
+  delete from claim c
+  using taken t
+  where c.ctid = t.at
+    and ((t.worker_id, t.claim_id) in (select b.worker_id, b.claim_id from busy b)) is not true
+  returning c.worker_id, c.claim_id
+),
+forgotten as (
+  delete from worker w
+  where w.lapsed_at is not null
+    and (select g.locked from gate g)
+    and not exists (
+      select from claim c
+      where c.worker_id = w.worker_id
+        and ((c.worker_id, c.claim_id) in (
+          select d.worker_id, d.claim_id from dissolved d
+        )) is not true
+    )
+)
+select
+  g.shape_ok,
+  g.locked,
+  (select count(*) from dissolved) as claims,
+  (select count(*) from passed p where not p.convicted) as recovered,
+  (select count(*) from passed p where not p.convicted and p.charge) as charged,
+  (select count(*) from passed p where p.convicted) as dead,
+  q.queue, q.lane, q.priority
+from gate g
+left join (select distinct queue, lane, priority from queued) q on true
