@@ -72,8 +72,8 @@ use proc_macro::TokenStream;
 /// * `name = "orders.checkout"`: the name under which runs are stored, 1 to 255 bytes. Default: the
 ///   function's name. Runs are found by it, so keep the name when you rename the function.
 ///
-/// Documentation, `cfg`, `deprecated` and lint levels on the function count for everything that is
-/// made of it; other attributes count for the body alone.
+/// Documentation, `cfg`, `deprecated`, and `allow`, `warn`, `deny` and `forbid` on the function count
+/// for what it becomes; other attributes count for the body alone.
 #[proc_macro_attribute]
 pub fn workflow(options: TokenStream, item: TokenStream) -> TokenStream {
     workflow::expand(options.into(), item.into()).into()
@@ -117,7 +117,7 @@ pub fn workflow(options: TokenStream, item: TokenStream) -> TokenStream {
 ///
 /// # Options
 ///
-/// * `attempts = 5`: how often the body may run in all, 1 to 1000. Default 3.
+/// * `attempts = 5`: how often one process runs the body at the most, 1 to 1000. Default 3.
 /// * `backoff = "1s..1m"`: the pause after the first failure and the longest pause; it doubles from
 ///   one to the other. One duration alone (`"5s"`) is a pause that stays the same. Default
 ///   `"1s..1m"`.
@@ -128,8 +128,8 @@ pub fn workflow(options: TokenStream, item: TokenStream) -> TokenStream {
 ///
 /// A duration is a whole number and a unit: `ms`, `s`, `m` or `h`.
 ///
-/// Documentation, `cfg`, `deprecated` and lint levels on the function count for everything that is
-/// made of it; other attributes count for the body alone.
+/// Documentation, `cfg`, `deprecated`, and `allow`, `warn`, `deny` and `forbid` on the function count
+/// for what it becomes; other attributes count for the body alone.
 #[proc_macro_attribute]
 pub fn step(options: TokenStream, item: TokenStream) -> TokenStream {
     step::expand(options.into(), item.into()).into()

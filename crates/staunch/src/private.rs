@@ -3,6 +3,10 @@
 pub use anyhow;
 
 /// Takes the parts of a result type, so that aliases and any error type work.
+#[diagnostic::on_unimplemented(
+    message = "a workflow or step returns a `Result` whose error converts to `anyhow::Error`, not `{Self}`",
+    label = "not such a `Result`"
+)]
 pub trait WorkflowReturn {
     /// The success type.
     type Output;

@@ -118,7 +118,8 @@ impl Default for PgSettings {
 }
 
 /// The options of a connection of a lane. They are startup options, so that a router that hands a
-/// server connection to another client resets them, and no statement of ours pays for them.
+/// server connection to another client resets them, and no statement of ours pays for them. None
+/// may hold a space: routers do not undo its escape.
 pub(super) fn lane_options(
     target: &PgTarget,
     settings: &PgSettings,
@@ -134,8 +135,6 @@ pub(super) fn lane_options(
     if lane.is_pinned() {
         pairs.extend(PINS.map(|(name, value)| (name, value.to_owned())));
     }
-    // The space of this value is escaped by the driver.
-    pairs.push(("default_transaction_isolation", "read committed".to_owned()));
     target
         .options
         .clone()
@@ -153,7 +152,20 @@ pub(super) async fn connect(
     let mut connection = options.connect().await.map_err(Fault::Connect)?;
     let row = sqlx::query(CHECK).persistent(false).fetch_one(&mut connection).await?;
     check_server(row.try_get("in_recovery")?, row.try_get("encoding")?)?;
+    check_isolation(row.try_get("isolation")?)?;
     Ok((connection, row::shape(&row)?))
+}
+
+/// Refuses a server on which a statement that waited fails instead of seeing the winner.
+fn check_isolation(isolation: &str) -> Result<(), Fault> {
+    if isolation == "read committed" {
+        return Ok(());
+    }
+    let message = format!(
+        "default_transaction_isolation is '{isolation}' for this role and database; set it to \
+         'read committed'"
+    );
+    Err(Fault::other(ErrorKind::Broken, message))
 }
 
 /// The same for a server that may not be migrated yet.

@@ -9,6 +9,7 @@ mod conn;
 mod dequeue;
 mod enqueue;
 mod error;
+mod gate;
 mod hand_back;
 mod in_tx;
 mod inspect;

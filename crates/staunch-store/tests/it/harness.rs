@@ -14,11 +14,11 @@ use staunch_store::{
     BatchOutcome, ClaimId, ClaimedRun, Completion, CompletionOutcome, DequeueReply, DequeueRequest,
     Epoch, Group, HeldRun, Inspect, LANE_NEW, LANE_RESUMED, LANE_SUSPECT, Look, Name, NewRun, Park,
     ReclaimReply, ReclaimRequest, Registration, RenewRequest, Renewal, RunId, RunSummary, Shape,
-    ShardId, ShardKey, Status, StepRecord, Store, Try, Turn, UnixMicros, WorkerId, WorkflowId,
-    WriteBatch,
+    ShardKey, Status, StepRecord, Store, Try, Turn, UnixMicros, WorkerId, WorkflowId, WriteBatch,
 };
 use uuid::Uuid;
 
+pub(crate) use crate::database::shape;
 use crate::harness_postgres::PostgresShard;
 
 /// The lease of every worker in the suite.
@@ -45,11 +45,6 @@ pub(crate) struct Shard {
 
 /// Something that a test holds until it drops it.
 pub(crate) type Held = Box<dyn Send>;
-
-/// The shape of every shard in the suite.
-pub(crate) fn shape() -> Shape {
-    Shape { cluster_id: Uuid::from_u128(0x5EED), shard: ShardId(0), shards: 2, generation: 1 }
-}
 
 impl Shard {
     pub(crate) async fn memory() -> Self {

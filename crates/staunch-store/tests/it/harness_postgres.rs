@@ -3,11 +3,11 @@
 use sqlx::Connection as _;
 use sqlx::postgres::PgConnection;
 use staunch_store::door::Doors;
-use staunch_store::postgres::{PgSettings, PgStore, enqueue_in_tx, migrate};
+use staunch_store::postgres::{PgSettings, PgStore, enqueue_in_tx};
 use staunch_store::{KeyedOutcome, NewRun, Shape, WorkerId};
 
-use crate::database::{Database, SCHEMA};
-use crate::harness::{Held, shape};
+use crate::database::{Database, SCHEMA, shape};
+use crate::harness::Held;
 
 /// A shard in a database of its own.
 pub(crate) struct PostgresShard {
@@ -17,8 +17,7 @@ pub(crate) struct PostgresShard {
 
 impl PostgresShard {
     pub(crate) async fn open() -> Self {
-        let database = Database::empty().await;
-        migrate(&database.options, SCHEMA, Some(shape())).await.expect("a database is migrated");
+        let database = Database::migrated().await;
         Self { store: database.store(shape()), database }
     }
 

@@ -74,7 +74,7 @@ async fn an_open_start_of_the_same_id_makes_others_wait_no_longer_than_the_lock_
     let mut conn = database.connect().await;
     let mut transaction = conn.begin().await.unwrap();
     let first = keyed("order-1");
-    enqueue_in_tx(&mut transaction, SCHEMA, &shape(), &[first.clone()]).await.unwrap();
+    enqueue_in_tx(&mut transaction, SCHEMA, &shape(), std::slice::from_ref(&first)).await.unwrap();
     let busy = store.enqueue_keyed(vec![keyed("order-1")]).await.unwrap_err();
     assert_eq!(busy.kind(), ErrorKind::Conflict, "{busy}");
     let free = store.enqueue_keyed(vec![keyed("order-2")]).await.unwrap();

@@ -92,7 +92,7 @@ async fn a_changed_text_and_a_migration_from_the_future_are_refused() {
 
     let database = Database::migrated().await;
     let mut conn = database.connect().await;
-    let future = "insert into migration (number, slug, checksum) values (99, 'later', 'x')";
+    let future = "insert into migration (source, number, slug, checksum) values ('staunch', 99, 'later', 'x')";
     conn.execute(future).await.unwrap();
     let refused = migrate(&database.options, SCHEMA, None).await.unwrap_err();
     assert!(refused.to_string().contains("migration 99 is on the server"), "{refused}");

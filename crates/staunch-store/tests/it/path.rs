@@ -9,7 +9,7 @@ use staunch_store::postgres::{PgSettings, PgStore};
 use staunch_store::{
     ClaimId, Completion, CompletionOutcome, DequeueReply, DequeueRequest, ErrorKind, Group,
     LANE_NEW, Look, Name, NewRun, RunId, ShardKey, Status, StepOutcome, StepRecord, Store as _,
-    Try, UnixMicros, WorkerId, WriteBatch,
+    Try, Turn, UnixMicros, WorkerId, WriteBatch,
 };
 use uuid::Uuid;
 
@@ -216,4 +216,35 @@ async fn a_server_that_is_not_there_is_unavailable() {
     let store = PgStore::new(target, PgSettings::default(), shape(), Doors::default());
     let refused = store.enqueue(vec![new_run()], Try::First).await.unwrap_err();
     assert_eq!(refused.kind(), ErrorKind::Unavailable, "{refused}");
+}
+
+#[tokio::test]
+async fn old_positions_go_except_the_newest_old_one_of_each_group() {
+    let database = Database::migrated().await;
+    let store = database.store(shape());
+    let mut conn = database.connect().await;
+    conn.execute(
+        "insert into position (written_at, seq, lane, priority, queue, worker_id)
+         select now() - age * interval '1 second', seq, 1, 0, queue, gen_random_uuid()
+         from (values (180, 1, 'a'), (120, 2, 'a'), (90, 3, 'a'), (10, 4, 'a'), (300, 5, 'b'))
+           p (age, seq, queue)",
+    )
+    .await
+    .unwrap();
+    assert_eq!(store.prepare().await.unwrap(), Turn::Done(()));
+    let left = sqlx::query("select array_agg(seq order by seq) from position");
+    let left: Vec<i64> = left.fetch_one(&mut conn).await.unwrap().get(0);
+    assert_eq!(left, [3, 4, 5]);
+}
+
+#[tokio::test]
+async fn a_server_with_another_isolation_is_refused() {
+    let database = Database::migrated().await;
+    let mut conn = database.connect().await;
+    let name = database.options.get_database().unwrap();
+    let set = format!("alter database {name} set default_transaction_isolation = 'serializable'");
+    conn.execute(sqlx::AssertSqlSafe(set)).await.unwrap();
+    let refused = database.store(shape()).server_time().await.unwrap_err();
+    assert_eq!(refused.kind(), ErrorKind::Broken);
+    assert!(refused.to_string().contains("'serializable'"), "{refused}");
 }

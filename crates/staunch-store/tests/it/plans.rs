@@ -8,7 +8,7 @@ use crate::database::{Database, shape};
 use crate::sql::statements;
 
 /// Rows in each of the large tables.
-const ROWS: u32 = 500_000;
+const ROWS: u32 = 300_000;
 /// A plan that touches more pages than this walks the backlog. A batch of 200 needs about 2,000.
 const PAGES: u64 = 6_000;
 /// A sort of a batch is fine; a sort of more rows than any batch has is one of the backlog.
@@ -21,7 +21,7 @@ const TABLES: [&str; 8] =
 
 /// Two hundred rows spread over the backlog, as arrays.
 const BATCH: &str = "(select array_agg(run_id order by run_id) from (
-    select run_id from fixture where n % 2500 = 0 limit 200) f)";
+    select run_id from fixture where n % 1500 = 0 limit 200) f)";
 
 /// The hot statements, with arguments that stand for a full batch. `{s}` is the shape, `{ids}` an
 /// array of run ids, `{new}` an array of ids that are not stored, `{text}`, `{zero}`, `{small}` and
@@ -56,6 +56,14 @@ const CASES: &[(&str, &str)] = &[
     ),
     ("look_up_runs.sql", "{ids}, {zero}"),
     ("look_up_steps.sql", "{ids}, {zero}, {zero}"),
+    ("hand_back.sql", "{s}, {ids}, {zero}, 2, 0"),
+    ("hand_back_claims.sql", "{s}, {holder}, {ids}, 2, 0"),
+    ("acquit.sql", "{s}, {ids}, {zero}"),
+    ("promote_due.sql", "{s}, 1, 200, 2, 0"),
+    ("wake_topics.sql", "{s}, 1, 200, 2, 0, '{other}'"),
+    ("renew.sql", "{s}, {worker}, 15000000, 0, {ids}, {zero}"),
+    ("cancel.sql", "{s}, {ids}, 0"),
+    ("results.sql", "{ids}"),
 ];
 
 /// The arguments of a case, once as expressions for the tables as they are.
@@ -77,6 +85,7 @@ async fn arguments(conn: &mut PgConnection, template: &str) -> String {
         .replace("{ids}", &ids)
         .replace("{new}", &read(Some(new)))
         .replace("{worker}", "'00000000-0000-0000-0000-000000000001'")
+        .replace("{holder}", "'00000000-0000-0000-0000-000000000002'")
         .replace("{text}", &fill("default"))
         .replace("{small}", &fill("0"))
         .replace("{one}", &fill("1"))
@@ -133,6 +142,8 @@ async fn fill(conn: &mut PgConnection) {
          select run_id, 'default', run_id::text, 'greet' from fixture where n % 3 = 0",
         "insert into waiting (run_id, epoch, topic, shard_key)
          select run_id, 0, 'other', 'k' from fixture where n % 3 = 1",
+        "insert into timer (due_at, run_id, epoch, shard_key)
+         select now() - n * interval '1 second', run_id, 0, 'k' from fixture where n % 3 = 2",
     ];
     for sql in statements {
         conn.execute(sql).await.unwrap();
@@ -160,8 +171,8 @@ fn number_after(line: &str, mark: &str) -> Option<f64> {
 fn faults(plan: &str) -> Vec<String> {
     let mut found = Vec::new();
     for line in plan.lines() {
-        let table = |table: &&str| line.contains(&format!("Seq Scan on {table}"));
-        if TABLES.iter().any(|name| table(&name)) {
+        let table = |table: &str| line.contains(&format!("Seq Scan on {table}"));
+        if TABLES.iter().any(|name| table(name)) {
             found.push(format!("sequential scan: {}", line.trim()));
         }
         if line.contains("Sort ") && number_after(line, "actual rows=") > Some(SORTED_ROWS) {

@@ -31,7 +31,7 @@ pub(crate) async fn connect_shards(
     let shapes = check(&found, settings.require_all_shards)?;
     let mut shards = Vec::new();
     for (target, shape) in targets.into_iter().zip(shapes) {
-        let store = staunch_store::memory::MemoryStore::new(shape, doors.clone()); drop(target);
+        let store = PgStore::new(target, pg.clone(), shape, doors.clone());
         shards.push(Arc::new(Shard::new(Arc::new(store), shape, doors.clone())));
     }
     let reachable = shards.iter().zip(&found).filter(|(_, found)| found.is_ok());

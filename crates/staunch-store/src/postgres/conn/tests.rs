@@ -20,6 +20,7 @@ fn the_options_of_a_target_are_kept_and_the_pins_follow() {
     let text = hot.get_options().unwrap();
     assert!(text.starts_with("-c pgdog.shard=3 -c search_path=staunch"), "{text}");
     assert!(text.contains("-c enable_seqscan=off"), "{text}");
+    assert!(!text.contains('\\'), "an escaped value does not pass a router: {text}");
     let read = lane_options(&target, &PgSettings::default(), Lane::Read);
     assert!(!read.get_options().unwrap().contains("enable_seqscan"));
 }

@@ -5,6 +5,7 @@
 select
   pg_is_in_recovery() as in_recovery,
   current_setting('server_encoding') as encoding,
+  current_setting('default_transaction_isolation') as isolation,
   c.cluster_id,
   c.shard,
   c.shards,

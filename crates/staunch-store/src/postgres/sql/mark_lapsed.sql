@@ -39,7 +39,11 @@ ended as materialized (
 verdict as materialized (
   select
     (select count(*) from ended) as ended,
-    (select count(*) from worker w where w.lapsed_at is null) as registered
+    (
+      select count(*)
+      from (select w.lapsed_at from worker w order by w.worker_id) w
+      where w.lapsed_at is null
+    ) as registered
 ),
 marked as (
   update worker w

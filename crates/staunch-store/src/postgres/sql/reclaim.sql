@@ -4,11 +4,14 @@
 -- holders: a loose index scan, so that claims of living workers are not read.
 -- dead: workers that mark_lapsed marked, and such that have no row; those are charged.
 -- taken, open: rows that others have locked are left for the next pass.
+-- held: a run that its owner had parked waits for its topic, and not for this claim, which only had
+-- not been finished yet; one probe of waiting_run_id each.
 -- busy: runs that this snapshot shows open but that could not be locked; their claim stays.
 -- judged: a death is charged unless the run recorded a step since its claim. Enough of them end the
 -- run: $6 when it was alone, twice as many when it never was, so that innocents pass through.
 -- passed: the gate; a higher epoch for what goes on, the end for what does not.
--- forgotten: lapsed workers of which no claim is left, whichever statement took the last one.
+-- forgotten: lapsed workers of which no claim is left, whichever statement took the last one; all of
+-- worker is read for them, which holds a row for each process.
 -- $9 moves now() in tests, 0 otherwise.
 -- Safe when run by many: one at a time has the lock, and every update compares the epoch of a row
 -- that is locked, in the order of run_id.
@@ -77,6 +80,13 @@ held as materialized (
   select r.run_id, r.epoch, t.worker_id, t.claim_id, t.charge, t.alone
   from taken t
   cross join lateral unnest(t.run_ids, t.epochs) r (run_id, epoch)
+  left join lateral (
+    select true as parked
+    from waiting p
+    where p.run_id = r.run_id and p.epoch = r.epoch
+    limit 1
+  ) p on true
+  where p.parked is null
   order by r.run_id, r.epoch
 ),
 open as materialized (
@@ -148,13 +158,20 @@ dissolved as (
     and ((t.worker_id, t.claim_id) in (select b.worker_id, b.claim_id from busy b)) is not true
   returning c.worker_id, c.claim_id
 ),
+lapsed as materialized (
+  select w.ctid as at, w.worker_id
+  from worker w
+  where (select g.locked from gate g) and w.lapsed_at is not null
+  order by w.worker_id
+  for update skip locked
+),
 forgotten as (
   delete from worker w
-  where w.lapsed_at is not null
-    and (select g.locked from gate g)
+  using lapsed l
+  where w.ctid = l.at
     and not exists (
       select from claim c
-      where c.worker_id = w.worker_id
+      where c.worker_id = l.worker_id
         and ((c.worker_id, c.claim_id) in (
           select d.worker_id, d.claim_id from dissolved d
         )) is not true

@@ -3,6 +3,7 @@
 -- renewed: an end farther away than a lease lasts is not believed; only a clock that stepped back
 -- makes one, and it would keep a dead worker's runs for as long.
 -- lost: the probes are lateral, so that no plan reads the whole table for them.
+-- workers: all of worker, which holds a row for each process.
 -- Shard-wide (shard_key is always ''). $6 moves now() in tests, 0 otherwise.
 -- Safe when run by many: it changes the worker's own row; a row that the reaper has marked is not
 -- renewed any more, also when that mark was committed while this statement waited for it.
@@ -52,6 +53,8 @@ select
     where o.held is null
   ) as lost,
   (
-    select count(*) from worker w where w.lapsed_at is null and w.expires_at > s.at
+    select count(*)
+    from (select w.lapsed_at, w.expires_at from worker w order by w.worker_id) w
+    where w.lapsed_at is null and w.expires_at > s.at
   ) as workers
 from state s
