@@ -39,6 +39,11 @@ pub struct Quantiles {
     pub max: f64,
 }
 
+/// A histogram of microseconds up to ten minutes, to three digits.
+pub(crate) fn micros_histogram() -> anyhow::Result<Histogram<u64>> {
+    Ok(Histogram::new_with_bounds(1, 600_000_000, 3)?)
+}
+
 impl Quantiles {
     /// Of a histogram of microseconds; `None` when it is empty.
     pub fn of(micros: &Histogram<u64>) -> Option<Self> {

@@ -12,7 +12,7 @@ use staunch::{RunId, ShardKey, Staunch, Worker};
 use super::audit::missing;
 use super::workflows::{Notes, noop, three_steps};
 use crate::args::BenchArgs;
-use crate::report::{Quantiles, Report};
+use crate::report::{Quantiles, Report, micros_histogram};
 
 const BATCH: u64 = 1_000;
 /// How long runs may take to end after the last start.
@@ -36,7 +36,7 @@ impl Seen {
     fn new() -> anyhow::Result<Arc<Self>> {
         Ok(Arc::new(Self {
             runs: Mutex::default(),
-            enqueue_us: Mutex::new(Histogram::new(3)?),
+            enqueue_us: Mutex::new(micros_histogram()?),
             next: AtomicU64::new(0),
         }))
     }

@@ -7,6 +7,8 @@ use hdrhistogram::Histogram;
 use staunch::prelude::*;
 use staunch::store::door::Clock;
 
+use crate::report::micros_histogram;
+
 /// What the workflows note, as state of the worker.
 pub(super) struct Notes {
     clock: Clock,
@@ -16,7 +18,7 @@ pub(super) struct Notes {
 
 impl Notes {
     pub(super) fn new(clock: Clock) -> anyhow::Result<Self> {
-        Ok(Self { clock, bodies: AtomicU64::new(0), start_us: Mutex::new(Histogram::new(3)?) })
+        Ok(Self { clock, bodies: AtomicU64::new(0), start_us: Mutex::new(micros_histogram()?) })
     }
 
     fn begun(&self, intended_us: i64) {

@@ -35,7 +35,7 @@ pub(crate) enum Command {
         #[arg(long)]
         servers: bool,
         /// Where the data is kept.
-        #[arg(long, default_value = ".staunch/postgres")]
+        #[arg(long, default_value = crate::cmd::dev::FOLDER)]
         data: PathBuf,
     },
     /// Bring the schema of every shard up to date, and give new shards their place.

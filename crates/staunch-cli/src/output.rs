@@ -18,7 +18,7 @@ pub(crate) fn line(text: impl std::fmt::Display) {
 /// Prints a table for people.
 pub(crate) fn table(header: &[&str], rows: impl IntoIterator<Item = Vec<String>>) {
     let mut table = Table::new();
-    table.load_preset(presets::NOTHING);
+    table.load_style(presets::NOTHING);
     table.set_content_arrangement(ContentArrangement::Dynamic);
     table.set_header(header.iter().map(|name| name.to_uppercase()));
     for row in rows {

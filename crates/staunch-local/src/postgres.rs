@@ -12,7 +12,6 @@ pub use binaries::{Binaries, find_binaries};
 pub use cluster::Cluster;
 pub use options::Options;
 
-#[cfg(feature = "test")]
 pub(crate) use account::Account;
 #[cfg(feature = "test")]
 pub(crate) use server::{end_leftover, start_detached};

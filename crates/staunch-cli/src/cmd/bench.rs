@@ -8,7 +8,7 @@ use super::Reach;
 use crate::output;
 
 pub(super) async fn run(reach: &Reach, args: BenchArgs) -> anyhow::Result<ExitCode> {
-    let report = staunch_bench::run(reach.builder()?, args).await?;
+    let report = staunch_bench::run(reach.builder().await?, args).await?;
     let good = report.lost == 0;
     if reach.json {
         output::value(&serde_json::to_value(&report)?);

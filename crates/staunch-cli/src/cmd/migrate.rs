@@ -9,7 +9,7 @@ use super::Reach;
 use crate::output;
 
 pub(super) async fn run(reach: &Reach, app: Option<&Path>) -> anyhow::Result<ExitCode> {
-    let reports = reach.builder()?.migrate(app).await?;
+    let reports = reach.builder().await?.migrate(app).await?;
     if reach.json {
         let shards = reports.iter().map(|report| {
             json!({

@@ -1,7 +1,7 @@
 //! One file per command.
 
 mod bench;
-mod dev;
+pub(crate) mod dev;
 mod migrate;
 mod runs;
 mod shards;
@@ -34,7 +34,7 @@ pub(crate) async fn run(args: Args) -> anyhow::Result<ExitCode> {
 impl Reach {
     /// The settings as the flags, the environment and the file give them; without any shards, those
     /// that `staunch dev` runs in this folder.
-    fn builder(&self) -> anyhow::Result<Builder> {
+    async fn builder(&self) -> anyhow::Result<Builder> {
         let mut builder = Staunch::builder();
         if let Some(config) = &self.config {
             builder = builder.file(config);
@@ -48,7 +48,7 @@ impl Reach {
             builder = builder.file(config);
         }
         if set.is_empty() {
-            if let Some(running) = dev::running()? {
+            if let Some(running) = dev::running().await {
                 builder = builder.shards(running);
             }
         }
@@ -56,6 +56,6 @@ impl Reach {
     }
 
     async fn connect(&self) -> anyhow::Result<Staunch> {
-        Ok(self.builder()?.connect().await?)
+        Ok(self.builder().await?.connect().await?)
     }
 }

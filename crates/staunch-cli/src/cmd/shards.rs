@@ -11,7 +11,7 @@ use crate::output;
 type Seen = Result<(ShardStats, Vec<WorkerSummary>), String>;
 
 pub(super) async fn run(reach: &Reach) -> anyhow::Result<ExitCode> {
-    let staunch = reach.builder()?.set(|settings| settings.require_all_shards = false);
+    let staunch = reach.builder().await?.set(|settings| settings.require_all_shards = false);
     let staunch = staunch.connect().await?;
     let mut failed = false;
     let mut seen = Vec::new();

@@ -76,3 +76,6 @@ impl Drop for Watchdog {
         }
     }
 }
+
+#[cfg(test)]
+mod tests;

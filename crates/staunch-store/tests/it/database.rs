@@ -49,7 +49,8 @@ impl Database {
     }
 
     pub(crate) fn target(&self) -> PgTarget {
-        PgTarget::new(self.options.clone(), SCHEMA).unwrap()
+        let target = PgTarget::new(self.options.clone(), SCHEMA).unwrap();
+        target.with_listener(self.options.clone())
     }
 
     /// A connection for what no store would do.

@@ -2,7 +2,10 @@
 
 #![expect(clippy::unwrap_used, reason = "a test fails where the answer is an error")]
 
+mod conformance;
 mod database;
+mod harness;
+mod harness_postgres;
 mod in_tx;
 mod migrate;
 mod path;

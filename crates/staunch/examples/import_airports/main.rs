@@ -22,14 +22,14 @@ use anyhow::Context;
 use futures_util::stream::{FuturesUnordered, StreamExt};
 use indicatif::{ProgressBar, ProgressStyle};
 use staunch::Staunch;
-use staunch_local::DevShards;
+use staunch_local::{DevOptions, DevShards};
 
 use crate::import::{Outcome, import_airport};
 use crate::record::Airport;
 use crate::table::Tables;
 
 struct Options {
-    shards: u32,
+    shards: usize,
     fresh: bool,
     data: PathBuf,
 }
@@ -38,17 +38,18 @@ struct Options {
 async fn main() -> anyhow::Result<()> {
     tracing_subscriber::fmt().with_env_filter("error").init();
     let options = options()?;
-    if options.fresh && options.data.exists() {
-        std::fs::remove_dir_all(&options.data).context("--fresh")?;
+    if options.fresh {
+        DevShards::discard(&options.data)?;
     }
     println!("starting {} private Postgres shards in {}", options.shards, options.data.display());
-    let (count, data) = (options.shards, options.data.clone());
-    let local = DevShards::start(&data, count, false).await?;
+    let shards = DevOptions { folder: options.data, ..DevOptions::new(options.shards) };
+    let local = DevShards::start(&shards).await?;
     let urls = local.urls().to_vec();
     let migrations = concat!(env!("CARGO_MANIFEST_DIR"), "/examples/import_airports/migrations");
     Staunch::builder().shards(urls.clone()).migrate(Some(migrations.as_ref())).await?;
     let outcome = run(&urls).await;
-    local.stop().await?;
+    // The servers end with this; their data stays.
+    drop(local);
     outcome
 }
 

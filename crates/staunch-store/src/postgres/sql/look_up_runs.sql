@@ -3,7 +3,7 @@
 -- snapshot sees what got in the way. Only reads; safe at any time. Any shard_key.
 select
   i.place, w.epoch, w.status, w.output, w.error,
-  exists (
+  w.epoch = i.epoch and w.status = 0 and exists (
     select from waiting p
     where p.run_id = i.run_id and p.epoch = i.epoch
   ) as parked

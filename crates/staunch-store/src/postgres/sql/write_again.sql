@@ -2,7 +2,8 @@
 -- epoch: the same as write.sql, but what is there already is left alone, and the steps that were
 -- recorded now are returned, so that look_up_steps reads only the others.
 -- Primary keys: workflow (completions in the order given, by run_id; parks), step, claim, worker.
--- started, held: only while the writer's lease is live with a margin; one claim row for all of them.
+-- started, held: only while the writer's lease is live with a margin; one claim row for those stored
+-- now. An earlier try stored all or none of them; its claim still counts when the lease has ended.
 -- ended: only for the epoch that owns the run; a final status never changes.
 -- parked: only runs that are open at the writer's epoch.
 -- dropped: claims of which every run was committed before this statement.
@@ -33,15 +34,15 @@ started as (
   ) i (run_id, shard_key, name, queue, priority, input)
   where (select shape_ok and lease_ok from state)
   on conflict (run_id) do nothing
+  returning run_id
 ),
 held as (
   insert into claim (worker_id, claim_id, claimed_at, run_ids, epochs)
   select
     $4::uuid, $6::uuid, now() + $5::bigint * interval '1 microsecond',
-    $7::uuid[], array_fill(0::bigint, array[cardinality($7::uuid[])])
-  from state s
-  where s.shape_ok and s.lease_ok and $6::uuid is not null
-  on conflict (worker_id, claim_id) do nothing
+    array_agg(s.run_id), array_agg(0::bigint)
+  from started s
+  having count(*) > 0
 ),
 recorded as (
   insert into step (
@@ -96,7 +97,10 @@ dropped as (
 )
 select
   s.shape_ok,
-  s.lease_ok,
+  s.lease_ok or exists (
+    select from claim c
+    where c.worker_id = $4::uuid and c.claim_id = $6::uuid
+  ) as lease_ok,
   (select count(*) from ended) as ended,
   array(select p.run_id from parked p) as parked,
   array(select r.run_id from recorded r) as recorded_runs,

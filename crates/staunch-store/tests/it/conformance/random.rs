@@ -9,13 +9,13 @@ use super::driver::Driver;
 use super::op::Op;
 use crate::harness::Shard;
 
-/// Runs so many sequences of so many calls from a fixed seed; a failure shows the shortest one.
+/// Runs so many sequences of at most so many calls from a fixed seed; a failure shows the shortest one.
 fn check(cases: u32, calls: usize, play: impl Fn(&Runtime, &[Op])) {
     let config = Config { cases, failure_persistence: None, ..Config::default() };
     let rng = TestRng::deterministic_rng(RngAlgorithm::ChaCha);
     let mut runner = TestRunner::new_with_rng(config, rng);
     let runtime = Runtime::new().unwrap();
-    let outcome = runner.run(&vec(Op::any(), calls), |ops| {
+    let outcome = runner.run(&vec(Op::any(), 1..=calls), |ops| {
         play(&runtime, &ops);
         Ok(())
     });
@@ -47,7 +47,7 @@ fn random_calls_break_no_invariant_of_the_model() {
 
 #[test]
 fn random_calls_look_the_same_on_both_backends() {
-    check(16, 60, |runtime, ops| {
+    check(24, 120, |runtime, ops| {
         runtime.block_on(Box::pin(async {
             let memory = Shard::memory().await;
             let postgres = Shard::postgres().await;
