@@ -1,1 +1,55 @@
-fn main() {}
+//! Automation of this repository: `cargo xtask ci` is the whole gate.
+
+mod ci;
+mod prove;
+mod run;
+mod setup;
+mod tidy;
+
+use std::path::PathBuf;
+
+use anyhow::Result;
+use clap::{Parser, Subcommand};
+
+/// Automation of this repository.
+#[derive(Parser)]
+#[command(name = "cargo xtask", bin_name = "cargo xtask")]
+struct Arguments {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Subcommand)]
+enum Command {
+    /// Runs the whole gate, step by step; stops at the first step that fails
+    Ci,
+    /// Checks what the compiler does not: sizes, layers, SQL files, links, words
+    Tidy,
+    /// Installs what the tests need and this machine lacks: a Postgres server
+    Setup,
+    /// Shows one of the promises on this machine, after setup
+    Prove {
+        /// Which one; without it, what there is
+        name: Option<String>,
+        /// Passed on
+        #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
+        rest: Vec<String>,
+    },
+}
+
+fn main() -> Result<()> {
+    match Arguments::parse().command {
+        Command::Ci => ci::run(),
+        Command::Tidy => tidy::run(),
+        Command::Setup => setup::run(),
+        Command::Prove { name, rest } => prove::run(name, rest),
+    }
+}
+
+/// The root of the repository.
+fn root() -> PathBuf {
+    let mut root = PathBuf::from(env!("CARGO_MANIFEST_DIR"));
+    root.pop();
+    root.pop();
+    root
+}

@@ -43,6 +43,10 @@ pub(crate) async fn connect_shards(
 
 pub(super) fn target(number: usize, url: &str, schema: &str) -> Result<PgTarget, Error> {
     // The URL may hold a password, so only its number is said.
+    if !["postgres://", "postgresql://"].iter().any(|scheme| url.starts_with(scheme)) {
+        let problem = format!("shards: number {number} does not begin with postgres://");
+        return Err(Error::Config { problem });
+    }
     let options = PgConnectOptions::from_str(url).map_err(|error| Error::Config {
         problem: format!("shards: number {number} is not a Postgres URL: {error}"),
     })?;

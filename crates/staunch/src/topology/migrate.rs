@@ -4,7 +4,7 @@ use std::path::Path;
 
 use staunch_store::door::Doors;
 use staunch_store::postgres::{AppMigration, PgStore, migrate, migrate_app};
-use staunch_store::{Shape, ShardId};
+use staunch_store::{ErrorKind, Shape, ShardId};
 use uuid::Uuid;
 
 use super::connect::{pg_settings, target};
@@ -50,18 +50,33 @@ pub(crate) async fn migrate_shards(
             Err(_) => {}
         }
     }
-    let (cluster_id, generation) = match known {
-        Some(shape) => (shape.cluster_id, shape.generation),
-        None => (Uuid::from_u128(doors.rng.u128()), 1),
-    };
     let shards = u32::try_from(targets.len()).unwrap_or(u32::MAX);
+    let new = || Shape {
+        cluster_id: Uuid::from_u128(doors.rng.u128()),
+        shard: ShardId(0),
+        shards,
+        generation: 1,
+    };
+    let mut first = known.unwrap_or_else(new);
     let mut reports = Vec::new();
     for (number, target) in (0..).zip(&targets) {
-        let shape = Shape { cluster_id, shard: ShardId(number), shards, generation };
+        let shape = Shape { shard: ShardId(number), shards, ..first };
         let failed = |error| Error::of_store(ShardId(number), &error);
-        let options = target.options();
-        let schema = target.schema();
-        let report = migrate(options, schema, Some(shape)).await.map_err(failed)?;
+        let (options, schema) = (target.options(), target.schema());
+        let report = match migrate(options, schema, Some(shape)).await {
+            Err(error) if number == 0 && known.is_none() => {
+                // Several processes may begin a new cluster at once: who places the first shard
+                // names the cluster, and the others join it.
+                let found = PgStore::read_shape_of(target, &pg, &doors).await.ok().flatten();
+                let joined = found.filter(|found| {
+                    error.kind() == ErrorKind::Misplaced
+                        && (found.shard, found.shards) == (shape.shard, shards)
+                });
+                first = joined.ok_or_else(|| failed(error))?;
+                migrate(options, schema, Some(first)).await.map_err(failed)?
+            }
+            outcome => outcome.map_err(failed)?,
+        };
         let app_applied = migrate_app(options, schema, &app).await.map_err(failed)?;
         let shape = report.shape.unwrap_or(shape);
         reports.push(ShardMigration { shape, applied: report.applied, app_applied });
