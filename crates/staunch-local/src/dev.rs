@@ -118,9 +118,8 @@ impl DevShards {
             return Ok(());
         }
         let folder = make_folder(folder)?;
-        let _lock = Lock::attempt(&folder.join("owner.lock"))?.with_context(|| {
-            format!("another process runs the shards of {}", folder.display())
-        })?;
+        let _lock = Lock::attempt(&folder.join("owner.lock"))?
+            .with_context(|| format!("another process runs the shards of {}", folder.display()))?;
         let data = data_folder(&folder)?;
         for gone in [data, folder] {
             if gone.exists() {

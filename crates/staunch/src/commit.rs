@@ -126,7 +126,9 @@ impl Flusher {
             session.ask(claim);
         }
         match self.send(session, batch).await {
-            Ok(outcome) => self.settled(session, claim, &items, &places, outcome),
+            Ok((outcome, attempt)) => {
+                self.settled(session, claim, &items, &places, outcome, attempt)
+            }
             Err((error, _)) if error.kind() == ErrorKind::Invalid && !items.is_empty() => {
                 session.forget(claim);
                 session.finished_again(finished);
@@ -164,7 +166,7 @@ impl Flusher {
         &self,
         session: &Session,
         mut batch: WriteBatch,
-    ) -> Result<BatchOutcome, (staunch_store::Error, Try)> {
+    ) -> Result<(BatchOutcome, Try), (staunch_store::Error, Try)> {
         let Doors { clock, rng, .. } = &self.shard.doors;
         let mut pause = FIRST_PAUSE;
         loop {
@@ -174,7 +176,7 @@ impl Flusher {
                     None
                 }
                 _ => match self.shard.call(self.shard.store.write(batch.clone())).await {
-                    Ok(outcome) => return Ok(outcome),
+                    Ok(outcome) => return Ok((outcome, batch.attempt)),
                     Err(error) if !error.kind().is_transient() => {
                         return Err((error, batch.attempt));
                     }
@@ -204,6 +206,7 @@ impl Flusher {
         items: &[Write],
         places: &[Place],
         outcome: BatchOutcome,
+        attempt: Try,
     ) -> Vec<Written> {
         let started = outcome.start == StartOutcome::Claimed;
         if started {
@@ -224,7 +227,8 @@ impl Flusher {
         let ended = |outcome: Option<CompletionOutcome>| outcome.map(Written::Ended);
         let outcomes = places.iter().map(|place| match place {
             Place::Start if started => Some(Written::Started(session.clone())),
-            Place::Start => Some(Written::NotStarted(Try::First)),
+            // An earlier try of the same write may have stored them.
+            Place::Start => Some(Written::NotStarted(attempt)),
             Place::Step => steps.next().map(Written::Step),
             Place::Complete => ended(completions.next()),
             Place::Park => ended(parks.next()),

@@ -27,6 +27,12 @@ enum Command {
     Tidy,
     /// Installs what the tests need and this machine lacks: a Postgres server
     Setup,
+    /// Runs the example, a real job on four shards, after setup
+    Demo {
+        /// Passed on
+        #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
+        rest: Vec<String>,
+    },
     /// Shows one of the promises on this machine, after setup
     Prove {
         /// Which one; without it, what there is
@@ -42,6 +48,7 @@ fn main() -> Result<()> {
         Command::Ci => ci::run(),
         Command::Tidy => tidy::run(),
         Command::Setup => setup::run(),
+        Command::Demo { rest } => prove::demo(rest),
         Command::Prove { name, rest } => prove::run(name, rest),
     }
 }

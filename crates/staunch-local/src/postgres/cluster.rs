@@ -2,6 +2,7 @@
 
 use std::path::{Path, PathBuf};
 use std::process::Child;
+use std::time::Duration;
 
 use anyhow::{Context as _, Result, bail};
 use tempfile::TempDir;
@@ -12,6 +13,9 @@ use super::watchdog::Watchdog;
 use super::{Binaries, Options, find_binaries, process};
 use crate::lock::Lock;
 use crate::sql;
+
+/// How long the watchdog of an owner that was killed may still be at work.
+const OWNER_LIMIT: Duration = Duration::from_secs(5);
 
 /// A Postgres server of our own. Dropping it stops the server and removes a temporary folder.
 ///
@@ -50,7 +54,7 @@ impl Cluster {
             None => Some(own(&places.folder)?),
         };
         let keep = temporary.is_none();
-        let watchdog = Watchdog::start(&places.folder, &places.data, !keep)?;
+        let watchdog = Watchdog::start(&places.folder, &places.data, !keep, lock.as_ref())?;
         server::prepare(&places, &binaries, account, keep)?;
         let wanted = last_port(&places.folder);
         let Started { child, port } =
@@ -206,7 +210,7 @@ fn choose_folder(options: &Options, account: Account) -> Result<(PathBuf, Option
 }
 
 fn own(folder: &Path) -> Result<Lock> {
-    Lock::attempt(&folder.join("owner.lock"))?
+    Lock::within(&folder.join("owner.lock"), OWNER_LIMIT)?
         .with_context(|| format!("another process owns the server in {}", folder.display()))
 }
 

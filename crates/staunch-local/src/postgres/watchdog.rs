@@ -9,6 +9,8 @@ use std::process::{Child, ChildStdin, Command, Stdio};
 
 use anyhow::{Context as _, Result};
 
+use crate::lock::Lock;
+
 /// Ends the server of the data folder `$1`, if one runs there: it may be frozen, and then nothing but
 /// a kill of every process ends it.
 pub(crate) const END_SERVER: &str = r#"
@@ -48,7 +50,19 @@ pub(crate) struct Watchdog {
 
 impl Watchdog {
     /// Watches this process on behalf of the server in `data` below `folder`.
-    pub(crate) fn start(folder: &Path, data: &Path, remove: bool) -> Result<Self> {
+    ///
+    /// The watchdog holds the owner's lock too, or it might end the server of the next owner, who
+    /// could come before it has done its work.
+    pub(crate) fn start(
+        folder: &Path,
+        data: &Path,
+        remove: bool,
+        lock: Option<&Lock>,
+    ) -> Result<Self> {
+        let held = match lock {
+            Some(lock) => Stdio::from(lock.share()?),
+            None => Stdio::null(),
+        };
         let mut shell = Command::new("/bin/sh")
             .arg("-c")
             .arg(format!("{END_SERVER}{SCRIPT}"))
@@ -58,7 +72,8 @@ impl Watchdog {
             .arg(folder)
             .current_dir("/")
             .stdin(Stdio::piped())
-            .stdout(Stdio::null())
+            // Nothing is written to it: this is how a process inherits an open file.
+            .stdout(held)
             .stderr(Stdio::null())
             .process_group(0)
             .spawn()

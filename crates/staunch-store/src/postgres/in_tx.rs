@@ -11,6 +11,7 @@ use crate::error::{Error, ErrorKind};
 use crate::types::{KeyedOutcome, NewRun, Shape, Try};
 
 const ENTER_SCHEMA: &str = include_str!("sql/enter_schema.sql");
+const IN_TRANSACTION: &str = include_str!("sql/in_transaction.sql");
 const LEAVE_SCHEMA: &str = include_str!("sql/leave_schema.sql");
 const OPERATION: &str = "enqueue_in_tx";
 
@@ -35,30 +36,28 @@ pub async fn enqueue_in_tx(
     }
     let fail = |fault: Fault| fault.into_error(OPERATION, Effect::Writes, shape);
     let path = enter(conn, schema).await.map_err(fail)?;
+    let Some(path) = path else {
+        let message = "the connection is not in a transaction";
+        return Err(Error::new(OPERATION, ErrorKind::Invalid, message));
+    };
     let stored = match store(conn, shape, runs).await {
         Err(Fault::Mismatch) => Err(Fault::Misplaced(read_shape(conn).await.map_err(fail)?)),
         done => done,
     };
     // After an error of the server nothing can be set any more, and rolling back sets it back.
     // Where nothing was sent to the server, or it found another shape, the transaction goes on.
-    let left = leave(conn, &path, schema).await;
-    if let Ok(false) = left {
-        let message = "the connection is not in a transaction";
-        return Err(Error::new(OPERATION, ErrorKind::Invalid, message));
-    }
+    let left = sqlx::query(LEAVE_SCHEMA).bind(path).execute(conn).await;
     let outcomes = stored.map_err(fail)?;
-    left.map_err(fail)?;
+    left.map_err(|error| fail(error.into()))?;
     Ok(outcomes)
 }
 
-async fn enter(conn: &mut PgConnection, schema: &str) -> Result<String, Fault> {
-    let row = sqlx::query(ENTER_SCHEMA).bind(schema).fetch_one(conn).await?;
-    Ok(row.try_get("path")?)
-}
-
-async fn leave(conn: &mut PgConnection, path: &str, schema: &str) -> Result<bool, Fault> {
-    let row = sqlx::query(LEAVE_SCHEMA).bind(path).bind(schema).fetch_one(conn).await?;
-    Ok(row.try_get("inside")?)
+/// Where the transaction pointed before; `None` when there is none.
+async fn enter(conn: &mut PgConnection, schema: &str) -> Result<Option<String>, Fault> {
+    let row = sqlx::query(ENTER_SCHEMA).bind(schema).fetch_one(&mut *conn).await?;
+    let path = row.try_get("path")?;
+    let inside = sqlx::query(IN_TRANSACTION).fetch_one(conn).await?.try_get("inside")?;
+    Ok(if inside { Some(path) } else { None })
 }
 
 async fn store(

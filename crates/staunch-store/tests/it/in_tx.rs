@@ -60,11 +60,15 @@ async fn a_start_on_another_shard_is_refused_and_the_transaction_goes_on() {
 async fn a_connection_without_a_transaction_is_refused() {
     let database = Database::migrated().await;
     let mut conn = database.connect().await;
-    conn.execute("set search_path = public").await.unwrap();
-    let refused = enqueue_in_tx(&mut conn, SCHEMA, &shape(), &[new_run()]).await.unwrap_err();
-    assert_eq!(refused.kind(), ErrorKind::Invalid, "{refused}");
-    let row = sqlx::query("select current_setting('search_path')").fetch_one(&mut conn).await;
-    assert_eq!(row.unwrap().get::<&str, _>(0), "public");
+    for path in ["public", SCHEMA] {
+        let set = format!("set search_path = {path}");
+        conn.execute(sqlx::AssertSqlSafe(set)).await.unwrap();
+        let refused = enqueue_in_tx(&mut conn, SCHEMA, &shape(), &[new_run()]).await.unwrap_err();
+        assert_eq!(refused.kind(), ErrorKind::Invalid, "{refused}");
+        let query = "select current_setting('search_path'), count(*) from staunch.workflow";
+        let row = sqlx::query(query).fetch_one(&mut conn).await.unwrap();
+        assert_eq!((row.get::<&str, _>(0), row.get::<i64, _>(1)), (path, 0));
+    }
 }
 
 #[tokio::test]

@@ -33,6 +33,7 @@ pub(crate) struct Client {
 }
 
 /// Starts the service on a free port of this machine.
+#[expect(clippy::disallowed_methods, reason = "the ban is for the library's own code")]
 pub(crate) async fn start() -> anyhow::Result<Service> {
     let counts = Arc::new(Counts::default());
     let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await?;

@@ -37,7 +37,7 @@ fn batcher(writers: u32, pending_max: usize) -> (Batcher<u32, u32>, Arc<Doubling
 #[tokio::test]
 async fn what_arrives_while_a_write_is_in_flight_shares_the_next_one() {
     let (batcher, flush) = batcher(1, 100);
-    let first = tokio::task::spawn({
+    let first = Tasks::default().spawn({
         let batcher = batcher.clone();
         async move { batcher.submit(1, 1).await }
     });

@@ -23,7 +23,8 @@ pub(crate) async fn write_known<T: Clone, R>(
 ) -> Vec<Result<R, Error>> {
     let deadline = shard.doors.clock.now() + timeout;
     let mut outcomes: Vec<Option<Result<R, Error>>> = items.iter().map(|_| None).collect();
-    let mut open: Vec<Range<usize>> = Vec::from([0..items.len()]);
+    let everything: Range<usize> = 0..items.len();
+    let mut open = vec![everything];
     while let Some(range) = open.pop() {
         match write_slice(shard, &items[range.clone()], deadline, &call).await {
             Ok(answers) => {

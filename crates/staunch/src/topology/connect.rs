@@ -98,10 +98,10 @@ fn check(found: &[Found], require_all: bool) -> Result<Vec<Shape>, Error> {
     };
     let mut wrong = Vec::new();
     for (number, found) in found.iter().enumerate() {
-        if let Ok(Some(shape)) = found {
-            if *shape != expected(number) {
-                wrong.push(format!("listed as {}, but the server holds {shape}", expected(number)));
-            }
+        if let Ok(Some(shape)) = found
+            && *shape != expected(number)
+        {
+            wrong.push(format!("listed as {}, but the server holds {shape}", expected(number)));
         }
     }
     if wrong.is_empty() {

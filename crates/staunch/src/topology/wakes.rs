@@ -2,7 +2,7 @@
 //!
 //! Polling is the net under it; a wake-up is a hint that makes the wait shorter.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
@@ -12,9 +12,11 @@ use staunch_store::{Group, Name, RunId, Wake};
 use tokio::sync::Notify;
 use tokio::time::Instant;
 
-/// Other processes are told only when this one had put nothing into the shard for so long: workers
-/// of a busy shard poll again within milliseconds anyway.
+/// Other processes are told only when this one had put nothing into the queue for so long: workers
+/// of a busy queue poll again within milliseconds anyway.
 const QUIET: Duration = Duration::from_millis(20);
+/// Queues whose last put is remembered; beyond that all are taken for quiet.
+const QUEUES_MAX: usize = 1_000;
 
 #[derive(Debug, Default)]
 struct State {
@@ -22,7 +24,23 @@ struct State {
     cancelled: BTreeSet<RunId>,
     outgoing: BTreeSet<Wake>,
     served: BTreeSet<Name>,
-    last_put: Option<Instant>,
+    last_put: BTreeMap<Name, Instant>,
+}
+
+impl State {
+    /// Notes a put; whether the queue had been quiet before.
+    fn note_put(&mut self, queue: &Name, now: Instant) -> bool {
+        if let Some(last) = self.last_put.get_mut(queue) {
+            let quiet = now.duration_since(*last) > QUIET;
+            *last = now;
+            return quiet;
+        }
+        if self.last_put.len() >= QUEUES_MAX {
+            self.last_put.clear();
+        }
+        self.last_put.insert(queue.clone(), now);
+        true
+    }
 }
 
 /// The hints that wait to be taken, by the worker of this process and by other processes.
@@ -33,12 +51,20 @@ pub(crate) struct Wakes {
     inward: Notify,
     outward: Notify,
     has_cancelled: AtomicBool,
+    saturated: AtomicBool,
 }
 
 impl Wakes {
     pub(crate) fn new(doors: Doors) -> Self {
         let (inward, outward) = (Notify::new(), Notify::new());
-        Self { doors, state: Mutex::default(), inward, outward, has_cancelled: false.into() }
+        Self {
+            doors,
+            state: Mutex::default(),
+            inward,
+            outward,
+            has_cancelled: AtomicBool::new(false),
+            saturated: AtomicBool::new(false),
+        }
     }
 
     fn state(&self) -> std::sync::MutexGuard<'_, State> {
@@ -50,18 +76,25 @@ impl Wakes {
         self.state().served = queues.iter().cloned().collect();
     }
 
+    /// Whether the worker of this process has no free slot, so that others are told all the same.
+    pub(crate) fn saturated(&self, saturated: bool) {
+        self.saturated.store(saturated, Ordering::Relaxed);
+    }
+
     /// Rows were committed into these groups by this process.
     pub(crate) fn put(&self, groups: impl IntoIterator<Item = Group>) {
         let now = self.doors.clock.now();
+        let saturated = self.saturated.load(Ordering::Relaxed);
         let mut state = self.state();
-        let quiet = state.last_put.is_none_or(|last| now.duration_since(last) > QUIET);
-        state.last_put = Some(now);
         let (mut inward, mut outward) = (false, false);
         for group in groups {
-            if state.served.contains(&group.queue) {
+            let served = state.served.contains(&group.queue);
+            let quiet = state.note_put(&group.queue, now);
+            if quiet && (!served || saturated) {
+                outward |= state.outgoing.insert(Wake::Ready(group.clone()));
+            }
+            if served {
                 inward |= state.groups.insert(group);
-            } else if quiet {
-                outward |= state.outgoing.insert(Wake::Ready(group));
             }
         }
         drop(state);

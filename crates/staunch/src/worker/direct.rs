@@ -58,7 +58,7 @@ async fn start(
     };
     // Nobody waits for the answer any more: the run goes on.
     let _ = told.send(LocalOutcome::Started);
-    let run = claimed(run);
+    let (run, slot) = (claimed(run), Some(slot));
     drive(core, Launch { shard: shard_id, run, session, control, slot, history: Vec::new() }).await;
 }
 

@@ -26,7 +26,7 @@ pub(crate) struct Launch {
     pub(crate) run: ClaimedRun,
     pub(crate) session: Arc<Session>,
     pub(crate) control: Arc<Control>,
-    pub(crate) slot: OwnedSemaphorePermit,
+    pub(crate) slot: Option<OwnedSemaphorePermit>,
     pub(crate) history: Vec<StepRecord>,
 }
 

@@ -76,10 +76,10 @@ impl Suspects {
 
     /// The suspect has begun to run.
     pub(crate) fn began(&self, run: &Arc<Run>) {
-        if let State::Trial(id, slot, _) = &mut *self.state() {
-            if *id == run.parts.run_id {
-                *slot = Some(run.clone());
-            }
+        if let State::Trial(id, slot, _) = &mut *self.state()
+            && *id == run.parts.run_id
+        {
+            *slot = Some(run.clone());
         }
     }
 

@@ -138,8 +138,7 @@ async fn begin(
     session.hold(claim, &taken, core.doors.clock.now());
     let mut resumed = Vec::new();
     for (run, Taken { control, .. }) in runs.into_iter().zip(taken) {
-        let Some(slot) = slots.split(1) else { continue };
-        let session = session.clone();
+        let (slot, session) = (slots.split(1), session.clone());
         let started = Launch { shard: shard.id, run, session, control, slot, history: Vec::new() };
         // Nothing is recorded for a run that never had an owner before.
         if started.run.epoch == 0 {

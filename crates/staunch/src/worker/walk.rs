@@ -50,6 +50,9 @@ pub(crate) async fn walk(core: Arc<Core>) {
         let now = core.doors.clock.now();
         review_suspect(&core, now);
         let starved = lap(&core, &mut places, &reports, &scans);
+        for shard in &core.shards {
+            shard.shard.wakes.saturated(starved);
+        }
         let next = next_visit(&places, now);
         let wakes: FuturesUnordered<_> = core
             .shards

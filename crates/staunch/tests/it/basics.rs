@@ -164,7 +164,7 @@ async fn a_cancelled_run_ends_and_its_code_is_told() {
 
 #[workflow]
 async fn endless(ctx: Ctx) -> Result<()> {
-    let waiting = ctx.step("wait", || async { Ok::<(), Error>(std::future::pending().await) });
+    let waiting = ctx.step("wait", || async { std::future::pending::<Result<(), Error>>().await });
     waiting.await?;
     Ok(())
 }

@@ -43,7 +43,7 @@ async fn a_draining_worker_finishes_the_running_step_and_hands_the_rest_back_unc
 
 #[workflow]
 async fn too_slow(ctx: Ctx) -> Result<()> {
-    ctx.step("hang", || async { Ok::<(), Error>(std::future::pending().await) }).await?;
+    ctx.step("hang", || async { std::future::pending::<Result<(), Error>>().await }).await?;
     Ok(())
 }
 

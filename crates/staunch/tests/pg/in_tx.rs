@@ -52,7 +52,7 @@ async fn fifty_starts_of_one_id_are_one_run_whoever_rolls_back() {
     let worker = staunch.worker().register(double).start().await.unwrap();
     let starts = (0..50).map(|number| {
         let (staunch, url) = (staunch.clone(), cluster.urls[0].clone());
-        tokio::task::spawn(async move {
+        staunch::store::door::Tasks::default().spawn(async move {
             let start = double.start(&staunch, 7).shard_key("k").workflow_id("once");
             if number % 5 > 0 {
                 return start.await.map(Some);

@@ -1,5 +1,7 @@
 //! The engine on real Postgres: shards as databases of one private server.
 
+#![expect(clippy::unwrap_used, reason = "a test that cannot go on stops")]
+
 mod cluster;
 mod in_tx;
 mod lost_replies;

@@ -44,8 +44,7 @@ pub(super) fn sleeps(tree: &Tree) -> Findings {
     let watched = |path: &str| is_test(path) && !path.starts_with(MAY_SLEEP);
     let paused: Vec<&str> =
         tree.within("", ".rs").filter(|(_, text)| pauses(text)).map(|(path, _)| path).collect();
-    let sleeps =
-        |path: &str, line: &str| watched(path) && !paused.contains(&path) && is_call(line);
+    let sleeps = |path: &str, line: &str| watched(path) && !paused.contains(&path) && is_call(line);
     lines(tree, |path, line| sleeps(path, line).then_some(()))
         .map(|(at, ())| format!("{at}: a test sleeps; wait for what it needs"))
         .collect()

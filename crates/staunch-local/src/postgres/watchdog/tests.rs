@@ -1,5 +1,6 @@
+use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
+use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 
 use nix::sys::signal::{Signal, kill};
@@ -26,6 +27,17 @@ fn be_the_owner(note: &Path, freeze: bool) {
     unreachable!("nobody wakes the owner");
 }
 
+/// Runs one test of this file in a process of its own, as the owner.
+fn own(test: &str, note: &Path) -> Child {
+    Command::new(std::env::current_exe().unwrap())
+        .args(["--exact", test])
+        .env(NOTE, note)
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .spawn()
+        .unwrap()
+}
+
 fn killed_owner_leaves_nothing(test: &str, freeze: bool) {
     if let Some(note) = std::env::var_os(NOTE) {
         be_the_owner(&PathBuf::from(note), freeze);
@@ -33,13 +45,7 @@ fn killed_owner_leaves_nothing(test: &str, freeze: bool) {
     let folder = tempfile::tempdir().unwrap();
     let note = folder.path().join("note");
     let name = format!("postgres::watchdog::tests::{test}");
-    let mut owner = Command::new(std::env::current_exe().unwrap())
-        .args(["--exact", &name])
-        .env(NOTE, &note)
-        .stdout(Stdio::null())
-        .stderr(Stdio::null())
-        .spawn()
-        .unwrap();
+    let mut owner = own(&name, &note);
     assert!(wait::until(LIMIT, || note.exists()), "the owner started no server");
     let text = std::fs::read_to_string(&note).unwrap();
     let (server, pids) = text.split_once('\n').unwrap();
@@ -62,4 +68,44 @@ fn a_killed_owner_takes_its_server_along() {
 #[test]
 fn a_killed_owner_takes_its_frozen_server_along() {
     killed_owner_leaves_nothing("a_killed_owner_takes_its_frozen_server_along", true);
+}
+
+/// The process that watches the server in `folder`, as Linux lists it.
+fn watchdog_of(folder: &Path) -> Option<i32> {
+    let wanted = folder.to_string_lossy().into_owned();
+    let processes = std::fs::read_dir("/proc").unwrap().flatten();
+    let mut ids = processes.filter_map(|entry| entry.file_name().to_str()?.parse::<i32>().ok());
+    ids.find(|id| {
+        let line = std::fs::read(format!("/proc/{id}/cmdline")).unwrap_or_default();
+        let line = String::from_utf8_lossy(&line).into_owned();
+        line.contains("staunch-watchdog") && line.contains(&wanted) && process::lives(*id)
+    })
+}
+
+#[test]
+fn the_next_owner_is_not_hit_by_the_watchdog_of_the_last() {
+    let test = "postgres::watchdog::tests::the_next_owner_is_not_hit_by_the_watchdog_of_the_last";
+    if let Some(note) = std::env::var_os(NOTE) {
+        let note = PathBuf::from(note);
+        let folder = note.with_extension("server");
+        let _cluster = Cluster::start(Options::kept(folder).not_durable()).unwrap();
+        std::fs::write(&note, "started").unwrap();
+        std::thread::park();
+        unreachable!("nobody wakes the owner");
+    }
+    let root = tempfile::Builder::new().prefix("staunch-").tempdir_in("/tmp").unwrap();
+    std::fs::set_permissions(root.path(), std::fs::Permissions::from_mode(0o711)).unwrap();
+    let note = root.path().join("note");
+    let folder = note.with_extension("server");
+    let mut owner = own(test, &note);
+    assert!(wait::until(LIMIT, || note.exists()), "the owner started no server");
+    let last = watchdog_of(&folder).unwrap();
+    owner.kill().unwrap();
+    owner.wait().unwrap();
+
+    let mut next = Cluster::start(Options::kept(&folder).not_durable()).unwrap();
+    // The lock has come over, so the watchdog of the killed owner has ended and can do no more.
+    assert!(!process::lives(last));
+    assert_ne!(watchdog_of(&folder).unwrap(), last);
+    assert!(next.is_running() && next.pids().unwrap().len() > 3);
 }

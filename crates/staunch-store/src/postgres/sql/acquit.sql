@@ -1,6 +1,7 @@
 -- Store::acquit: forgets the charged deaths of suspects that proved innocent.
 -- Primary key of workflow; the runs may have any shard_key.
 -- open: one lateral probe a run, in the order given, which is by run_id.
+-- acquitted: looked up by array, as in hand_back.
 -- Safe when run by many: rows are locked in the order of run_id; only the owner's epoch counts.
 with state as materialized (
   select exists (
@@ -25,7 +26,6 @@ open as materialized (
 acquitted as (
   update workflow w
   set recoveries = 0
-  from open o
-  where w.run_id = o.run_id and w.epoch = o.epoch and w.status = 0
+  where w.run_id = any (array(select o.run_id from open o)) and w.status = 0
 )
 select shape_ok from state

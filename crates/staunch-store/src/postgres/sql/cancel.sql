@@ -3,6 +3,7 @@
 -- open: one lateral probe a run, in the order given, which is by run_id; waits for others, so that
 -- an end that comes at the same time is seen.
 -- An entry in ready stays; the claim that meets it drops it, and finding it here would need an index.
+-- closed: looked up by array, as in hand_back.
 -- timed, parked: lateral probes, deleted by the ctid just locked, so that no plan reads the tables.
 -- $5 moves now() in tests, 0 otherwise.
 -- Safe when run by many: rows are locked in the order of run_id, and a final status never changes.
@@ -30,9 +31,8 @@ open as materialized (
 ),
 closed as (
   update workflow w
-  set completed_at = s.at, status = 3
-  from open o, state s
-  where w.run_id = o.run_id and w.status = 0
+  set completed_at = (select s.at from state s), status = 3
+  where w.run_id = any (array(select o.run_id from open o)) and w.status = 0
   returning w.run_id
 ),
 timed as materialized (
@@ -51,13 +51,11 @@ parked as materialized (
 ),
 no_timer as (
   delete from timer t
-  using timed d
-  where t.ctid = d.at
+  where t.ctid = any (array(select d.at from timed d))
 ),
 not_waiting as (
   delete from waiting p
-  using parked d
-  where p.ctid = d.at
+  where p.ctid = any (array(select d.at from parked d))
 )
 select s.shape_ok, array(select c.run_id from closed c) as cancelled
 from state s

@@ -2,7 +2,9 @@
 -- Primary keys of workflow and ready; the runs may have any shard_key.
 -- open: one lateral probe a run, in the order given, which is by run_id; waits for others, so that a
 -- run is back in ready when this is answered. What they changed meanwhile is not taken.
--- passed: the gate; who raises the epoch puts the run back, everybody else has lost.
+-- passed: the gate; who raises the epoch puts the run back, everybody else has lost. The epoch was
+-- compared when the row was locked; and an array, unlike a join, is always looked up by index, also
+-- by a plan that was made while the table was empty.
 -- $6 charged deaths make a suspect. $7 moves now() in tests, 0 otherwise.
 -- Safe when run by many: rows are locked in the order of run_id, and the epoch is compared.
 with state as materialized (
@@ -30,8 +32,7 @@ open as materialized (
 passed as (
   update workflow w
   set epoch = w.epoch + 1
-  from open o
-  where w.run_id = o.run_id and w.epoch = o.epoch and w.status = 0
+  where w.run_id = any (array(select o.run_id from open o)) and w.status = 0
   returning w.run_id, w.epoch, w.recoveries, w.priority, w.shard_key, w.queue
 ),
 queued as (

@@ -47,8 +47,7 @@ open as materialized (
 passed as (
   update workflow w
   set epoch = w.epoch + 1
-  from open o
-  where w.run_id = o.run_id and w.epoch = o.epoch and w.status = 0
+  where w.run_id = any (array(select o.run_id from open o)) and w.status = 0
   returning w.run_id, w.epoch, w.recoveries, w.priority, w.shard_key, w.queue
 ),
 queued as (
@@ -62,8 +61,7 @@ queued as (
 ),
 gone as (
   delete from claim c
-  using taken t
-  where c.ctid = t.at
+  where c.ctid = any (array(select t.at from taken t))
 )
 select s.shape_ok, q.queue, q.lane, q.priority
 from state s

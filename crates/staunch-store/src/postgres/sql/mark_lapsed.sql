@@ -47,9 +47,10 @@ verdict as materialized (
 ),
 marked as (
   update worker w
-  set lapsed_at = g.at, charge = not (v.ended >= 2 and v.ended * 2 > v.registered)
-  from ended e, verdict v, gate g
-  where w.worker_id = e.worker_id
+  set
+    lapsed_at = (select g.at from gate g),
+    charge = (select not (v.ended >= 2 and v.ended * 2 > v.registered) from verdict v)
+  where w.worker_id = any (array(select e.worker_id from ended e))
 )
 select g.shape_ok, g.locked, v.ended as lapsed
 from gate g, verdict v

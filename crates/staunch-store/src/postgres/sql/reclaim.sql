@@ -9,7 +9,7 @@
 -- busy: runs that this snapshot shows open but that could not be locked; their claim stays.
 -- judged: a death is charged unless the run recorded a step since its claim. Enough of them end the
 -- run: $6 when it was alone, twice as many when it never was, so that innocents pass through.
--- passed: the gate; a higher epoch for what goes on, the end for what does not.
+-- passed: the gate, as in hand_back; ended: those convicted. No run is in both.
 -- forgotten: lapsed workers of which no claim is left, whichever statement took the last one; all of
 -- worker is read for them, which holds a row for each process.
 -- $9 moves now() in tests, 0 otherwise.
@@ -131,15 +131,23 @@ judged as materialized (
 passed as (
   update workflow w
   set
-    epoch = w.epoch + (not j.convicted)::int,
-    recoveries = w.recoveries + j.charge::int,
-    completed_at = case when j.convicted then g.at end,
-    status = case when j.convicted then 4 else 0 end,
-    error = case when j.convicted then $7::bytea end
-  from judged j, gate g
-  where w.run_id = j.run_id and w.epoch = j.epoch and w.status = 0
-  returning
-    w.run_id, w.epoch, w.recoveries, w.priority, w.shard_key, w.queue, j.charge, j.convicted
+    epoch = w.epoch + 1,
+    recoveries = w.recoveries
+      + (w.run_id in (select j.run_id from judged j where j.charge))::int
+  where w.status = 0
+    and w.run_id = any (array(select j.run_id from judged j where not j.convicted))
+  returning w.run_id, w.epoch, w.recoveries, w.priority, w.shard_key, w.queue
+),
+ended as (
+  update workflow w
+  set
+    recoveries = w.recoveries + 1,
+    completed_at = (select g.at from gate g),
+    status = 4,
+    error = $7::bytea
+  where w.status = 0
+    and w.run_id = any (array(select j.run_id from judged j where j.convicted))
+  returning w.run_id
 ),
 queued as (
   insert into ready (run_id, epoch, enqueued_at, lane, priority, queue, shard_key)
@@ -148,14 +156,15 @@ queued as (
     case when p.recoveries >= $8::bigint then 2 else 0 end,
     p.priority, p.queue, p.shard_key
   from passed p, gate g
-  where not p.convicted
   returning queue, lane, priority
 ),
 dissolved as (
   delete from claim c
-  using taken t
-  where c.ctid = t.at
-    and ((t.worker_id, t.claim_id) in (select b.worker_id, b.claim_id from busy b)) is not true
+  where c.ctid = any (array(
+    select t.at
+    from taken t
+    where ((t.worker_id, t.claim_id) in (select b.worker_id, b.claim_id from busy b)) is not true
+  ))
   returning c.worker_id, c.claim_id
 ),
 lapsed as materialized (
@@ -167,23 +176,32 @@ lapsed as materialized (
 ),
 forgotten as (
   delete from worker w
-  using lapsed l
-  where w.ctid = l.at
-    and not exists (
-      select from claim c
+  where w.ctid = any (array(
+    select l.at
+    from lapsed l
+    left join lateral (
+      select true as holds
+      from claim c
       where c.worker_id = l.worker_id
         and ((c.worker_id, c.claim_id) in (
           select d.worker_id, d.claim_id from dissolved d
         )) is not true
-    )
+      limit 1
+    ) c on true
+    where c.holds is null
+  ))
 )
 select
   g.shape_ok,
   g.locked,
   (select count(*) from dissolved) as claims,
-  (select count(*) from passed p where not p.convicted) as recovered,
-  (select count(*) from passed p where not p.convicted and p.charge) as charged,
-  (select count(*) from passed p where p.convicted) as dead,
+  (select count(*) from passed) as recovered,
+  (
+    select count(*)
+    from passed p
+    where p.run_id in (select j.run_id from judged j where j.charge)
+  ) as charged,
+  (select count(*) from ended) as dead,
   q.queue, q.lane, q.priority
 from gate g
 left join (select distinct queue, lane, priority from queued) q on true

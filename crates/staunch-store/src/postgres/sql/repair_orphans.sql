@@ -2,7 +2,7 @@
 -- Primary keys of workflow and ready, indexes timer_run_id and waiting_run_id; ready and claim are
 -- read once, as in the audit. Any shard_key. Rare, and planned as it comes.
 -- orphan: looked at again in this statement's own snapshot; only what is still nowhere is repaired.
--- passed: the gate. $7 charged deaths make a suspect. $8 moves now() in tests, 0 otherwise.
+-- passed: the gate, as in hand_back. $7 charged deaths make a suspect. $8 moves now() in tests, 0 otherwise.
 -- Safe when run by many: one at a time has the lock, rows are locked in the order of run_id, and the
 -- epoch is compared, so that a run that moved meanwhile is left alone.
 with state as materialized (
@@ -55,8 +55,7 @@ open as materialized (
 passed as (
   update workflow w
   set epoch = w.epoch + 1
-  from open o
-  where w.run_id = o.run_id and w.epoch = o.epoch and w.status = 0
+  where w.run_id = any (array(select o.run_id from open o)) and w.status = 0
   returning w.run_id, w.epoch, w.recoveries, w.priority, w.shard_key, w.queue
 ),
 queued as (

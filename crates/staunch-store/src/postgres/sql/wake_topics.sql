@@ -2,7 +2,7 @@
 -- Primary keys of waiting (one range a topic), workflow and ready; any shard_key.
 -- parked, open: rows that others have locked are left for the next time.
 -- busy: runs that this snapshot shows open but that could not be locked; they stay parked.
--- passed: the gate. Rows of runs that ended or moved on match nothing, and are just gone.
+-- passed: the gate, as in hand_back. Rows of runs that ended or moved on match nothing, and are just gone.
 -- Resumed runs go to lane 0; $6 charged deaths make a suspect. $7 moves now() in tests, 0 otherwise.
 -- Safe when run by many: one at a time has the lock, rows are locked before they change, in the
 -- order of run_id, and the epoch is compared.
@@ -65,8 +65,7 @@ busy as materialized (
 passed as (
   update workflow w
   set epoch = w.epoch + 1
-  from open o
-  where w.run_id = o.run_id and w.epoch = o.epoch and w.status = 0
+  where w.run_id = any (array(select o.run_id from open o)) and w.status = 0
   returning w.run_id, w.epoch, w.recoveries, w.priority, w.shard_key, w.queue
 ),
 queued as (
@@ -80,8 +79,9 @@ queued as (
 ),
 gone as (
   delete from waiting t
-  using parked d
-  where t.ctid = d.at and (d.at in (select b.at from busy b)) is not true
+  where t.ctid = any (array(
+    select d.at from parked d where (d.at in (select b.at from busy b)) is not true
+  ))
 )
 select
   g.shape_ok,
