@@ -22,7 +22,10 @@ struct Arguments {
 #[derive(Subcommand)]
 enum Command {
     /// Runs the whole gate, step by step; stops at the first step that fails
-    Ci,
+    Ci {
+        /// These steps only, in the order of the gate
+        only: Vec<String>,
+    },
     /// Checks what the compiler does not: sizes, layers, SQL files, links, words
     Tidy,
     /// Installs what the tests need and this machine lacks: a Postgres server
@@ -45,7 +48,7 @@ enum Command {
 
 fn main() -> Result<()> {
     match Arguments::parse().command {
-        Command::Ci => ci::run(),
+        Command::Ci { only } => ci::run(&only),
         Command::Tidy => tidy::run(),
         Command::Setup => setup::run(),
         Command::Demo { rest } => prove::demo(rest),

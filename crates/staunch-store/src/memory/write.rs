@@ -27,9 +27,10 @@ pub(super) fn write(
         None => StartOutcome::None,
         Some(start) => direct_start(state, now, worker, start),
     };
-    let steps = batch.steps.into_iter().map(|step| steps::record(state, now, step)).collect();
     let completions = batch.completions.into_iter().map(|end| complete(state, now, end)).collect();
     let parks = batch.parks.into_iter().map(|park| self::park(state, park)).collect();
+    // Last, since who owns a run is told as it is after the whole batch.
+    let steps = batch.steps.into_iter().map(|step| steps::record(state, now, step)).collect();
     Ok(BatchOutcome { start, steps, completions, parks })
 }
 

@@ -8,6 +8,8 @@ mod harness;
 mod harness_postgres;
 mod in_tx;
 mod migrate;
+mod ownership;
+mod ownership_plans;
 mod path;
 mod plans;
 mod sql;

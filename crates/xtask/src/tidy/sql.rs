@@ -11,6 +11,7 @@ const SWEEPS: &[(&str, &str)] = &[
     ("check_server", "reads the server's own settings, no table"),
     ("enter_schema", "sets the search path of a transaction, no table"),
     ("leave_schema", "sets the search path of a transaction, no table"),
+    ("in_transaction", "reads the state of the session, no table"),
     ("heartbeat", "keeps the wake-up session open, no table"),
     ("notify", "sends a wake-up, no table"),
     ("server_time", "reads the clock, no table"),

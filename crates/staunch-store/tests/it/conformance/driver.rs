@@ -200,14 +200,17 @@ impl<'a> Driver<'a> {
 
     async fn dequeue(&mut self, a: u8, b: u8, c: u8) {
         let worker = self.workers[usize::from(a) % WORKERS];
-        let groups: Vec<Group> =
-            (0..3).flat_map(|lane| (0..2).map(move |priority| group(lane, priority))).collect();
+        // Part of the groups, but everything in them: runs that one call put back stand in any order.
+        let groups: Vec<Group> = (0..3)
+            .flat_map(|lane| (0..2).map(move |priority| group(lane, priority)))
+            .filter(|group| b % 4 != u8::from(group.priority == 0))
+            .collect();
         let visit = DequeueRequest {
             worker,
             claim: self.new_claim(),
             slot: u32::from(c % 2),
             groups,
-            limit: u32::from(b % 4) + 1,
+            limit: 100,
             look: [Look::Live, Look::Recent, Look::Everything][usize::from(c) % 3],
             mark_position: b.is_multiple_of(3),
             alone: b.is_multiple_of(4),

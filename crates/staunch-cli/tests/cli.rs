@@ -1,0 +1,139 @@
+//! The command as a user runs it: real processes, real Postgres.
+
+#![expect(clippy::unwrap_used, reason = "a test that cannot go on stops")]
+
+use std::io::{BufRead, BufReader};
+use std::path::Path;
+use std::process::{Child, Command, Output, Stdio};
+
+use nix::sys::signal::{Signal, kill};
+use nix::unistd::Pid;
+use serde_json::{Value, json};
+use staunch::prelude::*;
+use staunch_local::test::{TestDatabase, database};
+
+#[workflow]
+async fn greet(_ctx: Ctx, name: String) -> Result<String> {
+    Ok(format!("Hello, {name}"))
+}
+
+struct Cli {
+    urls: String,
+    _databases: Vec<TestDatabase>,
+}
+
+impl Cli {
+    async fn new(shards: usize) -> Self {
+        let mut databases = Vec::new();
+        for _ in 0..shards {
+            databases.push(database().await);
+        }
+        let urls: Vec<_> = databases.iter().map(|database| database.url.as_str()).collect();
+        Self { urls: urls.join(","), _databases: databases }
+    }
+
+    fn run(&self, words: &[&str]) -> Output {
+        command().args(["--shards", &self.urls]).args(words).output().unwrap()
+    }
+
+    fn json(&self, words: &[&str]) -> Value {
+        let output = self.run(&[words, &["--json"]].concat());
+        assert!(output.status.success(), "{output:?}");
+        serde_json::from_slice(&output.stdout).unwrap()
+    }
+}
+
+fn command() -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_staunch"));
+    command.env_remove("STAUNCH_SHARDS");
+    command
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_run_is_started_listed_shown_and_cancelled_from_the_command_line() {
+    let cli = Cli::new(2).await;
+    let migrated = cli.json(&["migrate"]);
+    assert_eq!(migrated["shards"][1]["shard"], 1);
+    let started = cli.json(&["runs", "start", "greet", "--input", "[\"you\"]", "--key", "a/b", "--id", "x%"]);
+    assert_eq!(started["address"], "a%2Fb/x%25");
+    let shown = cli.json(&["runs", "show", "a%2Fb/x%25"]);
+    assert_eq!((&shown["state"], &shown["input"]), (&json!("enqueued"), &json!("[\"you\"]")));
+    let staunch = Staunch::connect(&cli.urls).await.unwrap();
+    let worker = staunch.worker().register(greet).start().await.unwrap();
+    let run = staunch.handle::<String>("a%2Fb/x%25").await.unwrap();
+    assert_eq!(run.result().await.unwrap(), "Hello, you");
+    let waited = cli.json(&["runs", "start", "greet", "--input", "[\"me\"]", "--wait"]);
+    assert_eq!(waited["output"], "Hello, me");
+    worker.shutdown().await.unwrap();
+    cli.json(&["runs", "start", "greet", "--input", "[1]", "--id", "late", "--delay", "3600"]);
+    let cancelled = cli.json(&["runs", "cancel", "late"]);
+    assert_eq!(cancelled["cancelled"], true);
+    let again = cli.json(&["runs", "cancel", "late"]);
+    assert_eq!((&again["cancelled"], &again["status"]), (&json!(false), &json!("cancelled")));
+    let listed = cli.json(&["runs", "ls", "--state", "succeeded"]);
+    assert_eq!(listed["runs"].as_array().unwrap().len(), 2);
+    let shards = cli.json(&["shards"]);
+    assert!(shards["shards"].as_array().unwrap().iter().all(|shard| shard["reachable"] == true));
+    let table = String::from_utf8(cli.run(&["runs", "ls"]).stdout).unwrap();
+    assert!(table.contains("a%2Fb/x%25") && table.contains("cancelled"), "{table}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn bad_input_is_a_clear_error_and_a_failing_exit_code() {
+    let cli = Cli::new(1).await;
+    let unmigrated = cli.run(&["shards"]);
+    let text = String::from_utf8(unmigrated.stderr).unwrap();
+    assert!(!unmigrated.status.success() && text.contains("staunch migrate"), "{text}");
+    cli.json(&["migrate"]);
+    for (words, expected) in [
+        (vec!["runs", "start", "greet", "--input", "{"], "--input is not JSON"),
+        (vec!["runs", "start", "greet", "--input", "1"], "array of the arguments"),
+        (vec!["runs", "start", "greet", "--id", "~x"], "workflow id begins with '~'"),
+        (vec!["runs", "show", "nobody"], "there is no run nobody/nobody"),
+        (vec!["runs", "show", "k/~nonsense"], "no run id behind '~'"),
+    ] {
+        let output = cli.run(&words);
+        let text = String::from_utf8(output.stderr).unwrap();
+        assert!(!output.status.success() && text.contains(expected), "{words:?}: {text}");
+    }
+    let output = cli.run(&["runs", "show", "nobody", "--json"]);
+    let error: Value = serde_json::from_slice(&output.stderr).unwrap();
+    assert_eq!(error["error"]["code"], "not_found");
+}
+
+fn dev(folder: &Path) -> (Child, Vec<String>) {
+    let mut child = command()
+        .args(["dev", "--count", "2", "--json"])
+        .current_dir(folder)
+        .stdout(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut text = String::new();
+    for line in BufReader::new(child.stdout.take().unwrap()).lines() {
+        text.push_str(&line.unwrap());
+        if let Ok(value) = serde_json::from_str::<Value>(&text) {
+            let urls = value["shards"].as_array().unwrap().iter();
+            return (child, urls.map(|url| url.as_str().unwrap().to_owned()).collect());
+        }
+    }
+    panic!("dev ended without its shards: {text}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn dev_runs_private_shards_keeps_their_data_and_stops_clean() {
+    let folder = tempfile::tempdir().unwrap();
+    let (mut first, urls) = dev(folder.path());
+    assert_eq!(urls.len(), 2);
+    let start = ["runs", "start", "greet", "--input", "[\"you\"]", "--id", "kept"];
+    assert!(command().args(start).current_dir(folder.path()).output().unwrap().status.success());
+    kill(Pid::from_raw(first.id().cast_signed()), Signal::SIGTERM).unwrap();
+    assert!(first.wait().unwrap().success());
+    let (mut second, urls) = dev(folder.path());
+    let show = ["runs", "show", "kept", "--json"];
+    let shown = command().args(show).current_dir(folder.path()).output().unwrap();
+    let shown: Value = serde_json::from_slice(&shown.stdout).unwrap();
+    assert_eq!(shown["state"], "enqueued");
+    kill(Pid::from_raw(second.id().cast_signed()), Signal::SIGINT).unwrap();
+    assert!(second.wait().unwrap().success());
+    assert!(Staunch::connect(&urls.join(",")).await.is_err());
+}
