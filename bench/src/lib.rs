@@ -2,6 +2,8 @@
 
 mod args;
 mod load;
+#[cfg(feature = "prove")]
+pub mod prove;
 mod report;
 
 pub use args::{BenchArgs, Scenario};

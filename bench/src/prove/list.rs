@@ -12,8 +12,8 @@ use super::spine;
 
 /// A proof takes no longer than this; one that hangs has failed.
 const POINT_LIMIT: Duration = Duration::from_secs(240);
-/// The same for what builds a clone from nothing.
-const CLONE_LIMIT: Duration = Duration::from_secs(3_600);
+/// The same for what builds other programs first.
+const BUILD_LIMIT: Duration = Duration::from_secs(3_600);
 const FAILED: u8 = 1;
 const UNKNOWN: u8 = 2;
 
@@ -86,7 +86,7 @@ pub async fn prove(request: &Request) -> ExitCode {
 async fn show(point: u32, quick: bool) -> bool {
     let doors = Doors::default();
     let begun = doors.clock.now();
-    let limit = if point == spine::CLONE_POINT { CLONE_LIMIT } else { POINT_LIMIT };
+    let limit = if spine::BUILDING.contains(&point) { BUILD_LIMIT } else { POINT_LIMIT };
     let (shown, kept) = match Scene::new(quick) {
         Ok(scene) => {
             let shown = tokio::time::timeout(limit, spine::show(point, &scene)).await;

@@ -101,6 +101,31 @@ async fn bad_input_is_a_clear_error_and_a_failing_exit_code() {
     assert_eq!(error["error"]["code"], "not_found");
 }
 
+#[test]
+fn wrong_settings_are_named_with_what_is_allowed() {
+    let folder = tempfile::tempdir().unwrap();
+    let shards = |variable: &str, value: &str| {
+        let mut command = command();
+        command.arg("shards").env(variable, value).current_dir(folder.path());
+        String::from_utf8(command.output().unwrap().stderr).unwrap()
+    };
+    for (variable, value, expected) in [
+        ("STAUNCH_LEASE_MS", "abc", "expected an integer for key `lease_ms`"),
+        ("STAUNCH_LEASE_MS", "10", "lease_ms is 10; at least 1000 is allowed"),
+        ("STAUNCH_POOL_MAX", "1", "pool_max is 1; at least 2 is allowed"),
+        ("STAUNCH_SHARDS", "mysql://a", "number 0 does not begin with postgres://"),
+        ("STAUNCH_SCHEMA", "a", "shards is empty"),
+    ] {
+        let text = shards(variable, value);
+        assert!(text.contains(expected), "{variable}={value}: {text}");
+    }
+    std::fs::write(folder.path().join("staunch.toml"), "lease_mss = 5").unwrap();
+    assert!(shards("STAUNCH_POOL_MAX", "3").contains("unknown field `lease_mss`"));
+    std::fs::write(folder.path().join("staunch.toml"), "pool_max = 1").unwrap();
+    assert!(shards("STAUNCH_LEASE_MS", "2000").contains("pool_max is 1"));
+    assert!(shards("STAUNCH_POOL_MAX", "3").contains("shards is empty"));
+}
+
 fn dev(folder: &Path) -> (Child, Vec<String>) {
     let mut child = command()
         .args(["dev", "--count", "2", "--json"])

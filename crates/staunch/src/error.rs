@@ -25,7 +25,7 @@ pub enum Error {
         problem: String,
     },
     /// A value of the caller cannot be stored. Nothing was written.
-    #[error("{0}")]
+    #[error(transparent)]
     Invalid(#[from] InvalidValue),
     /// An encoded value is larger than the limit. Nothing was written.
     #[error("{what} has {size} bytes; at most {limit} are allowed (payload_max_bytes)")]
@@ -38,8 +38,8 @@ pub enum Error {
         limit: usize,
     },
     /// A value could not be encoded or decoded.
-    #[error("{0}")]
-    Codec(#[source] Arc<CodecError>),
+    #[error(transparent)]
+    Codec(Arc<CodecError>),
     /// The workflow id is taken by a run of another workflow.
     #[error("workflow id {workflow_id:?} belongs to a run of {found:?}, not of {asked:?}")]
     OtherWorkflow {

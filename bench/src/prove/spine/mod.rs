@@ -1,5 +1,6 @@
 //! The first list: what the spine of the system promises about crashes, races and bad input.
 
+mod build;
 mod clone;
 mod crash;
 mod freeze;
@@ -19,8 +20,8 @@ use super::list::{Scene, Shown};
 pub(super) const NAME: &str = "spine";
 /// Its points.
 pub(super) const POINTS: [u32; 9] = [1, 2, 3, 4, 5, 6, 7, 8, 9];
-/// The point that builds everything from nothing.
-pub(super) const CLONE_POINT: u32 = 9;
+/// Those that build other programs first.
+pub(super) const BUILDING: [u32; 2] = [8, 9];
 
 /// Runs one point.
 pub(super) async fn show(point: u32, scene: &Scene) -> anyhow::Result<Shown> {

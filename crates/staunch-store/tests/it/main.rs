@@ -13,3 +13,4 @@ mod ownership_plans;
 mod path;
 mod plans;
 mod sql;
+mod walk;

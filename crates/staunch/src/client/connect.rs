@@ -107,6 +107,9 @@ impl Builder {
         for SettingChange(change) in self.changes {
             change(&mut settings);
         }
+        for url in &mut settings.shards {
+            *url = url.trim().to_owned();
+        }
         settings.check()?;
         Ok(settings)
     }
