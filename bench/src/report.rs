@@ -49,6 +49,11 @@ impl Quantiles {
     pub fn of(micros: &Histogram<u64>) -> Option<Self> {
         #[expect(clippy::cast_precision_loss, reason = "latencies are far below 2^53")]
         let at = |quantile| micros.value_at_quantile(quantile) as f64 / 1000.0;
-        (!micros.is_empty()).then(|| Self { p50: at(0.5), p95: at(0.95), p99: at(0.99), max: at(1.0) })
+        (!micros.is_empty()).then(|| Self {
+            p50: at(0.5),
+            p95: at(0.95),
+            p99: at(0.99),
+            max: at(1.0),
+        })
     }
 }

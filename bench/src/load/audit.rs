@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use staunch::store::RunResult;
-use staunch::{RunId, ShardKey, Staunch, Status};
+use staunch::{RunId, ShardKey, Status, Staunch};
 
 /// How many of these runs have not succeeded. `want_final` false: must only be there.
 pub(super) async fn missing(

@@ -70,8 +70,7 @@ impl Tables {
             .fetch_all(&mut connection)
             .await?;
             for (run, epoch, status, recoveries, output) in runs {
-                let row =
-                    RunRow { epoch, status: Status::from_code(status), recoveries, output };
+                let row = RunRow { epoch, status: Status::from_code(status), recoveries, output };
                 let before = tables.runs.insert(RunId(run), row);
                 ensure!(before.is_none(), "run {run} is on two shards");
             }

@@ -66,11 +66,6 @@ impl Fleet {
         until("all workers hold their leases", READY_LIMIT, async || Ok(all())).await
     }
 
-    /// What all processes have done, dead ones up to their last words.
-    pub(super) fn total(&self) -> Report {
-        self.members.iter().fold(self.gone, |sum, member| sum.and(member.report()))
-    }
-
     /// What one process has done.
     pub(super) fn report(&self, index: usize) -> Report {
         self.members[index].report()

@@ -1,6 +1,6 @@
 //! A worker process of a proof: this program, started again with its configuration.
 
-use std::io::Write as _;
+use std::io::{Read as _, Write as _};
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -8,7 +8,6 @@ use anyhow::Context as _;
 use serde::{Deserialize, Serialize};
 use staunch::store::door::Doors;
 use staunch::{Staunch, Worker, WorkerStats};
-use tokio::io::AsyncReadExt as _;
 use tokio::signal::unix::{SignalKind, signal};
 use tracing_subscriber::EnvFilter;
 
@@ -104,7 +103,7 @@ pub async fn serve(config: WorkerConfig) -> anyhow::Result<()> {
     tracing_subscriber::fmt().with_env_filter(filter).with_writer(std::io::stderr).init();
     let doors = Doors::default();
     let mut terminate = signal(SignalKind::terminate())?;
-    doors.tasks.spawn(end_with_parent());
+    std::thread::spawn(end_with_parent);
     let ledger = Ledger::create(&config.folder)?;
     let staunch = connect(&config, &doors).await;
     let worker = staunch
@@ -157,10 +156,10 @@ fn say(report: Report) -> anyhow::Result<()> {
     Ok(std::io::stdout().flush()?)
 }
 
-/// The other end of our input closes when the proof ends, however it ends.
-async fn end_with_parent() {
-    let mut input = tokio::io::stdin();
+/// The other end of our input closes when the proof ends, however it ends. On a thread of its own,
+/// which nobody waits for at a usual end.
+fn end_with_parent() {
     let mut byte = [0];
-    while matches!(input.read(&mut byte).await, Ok(1)) {}
+    while matches!(std::io::stdin().read(&mut byte), Ok(1)) {}
     std::process::exit(0);
 }

@@ -54,7 +54,8 @@ async fn a_run_is_started_listed_shown_and_cancelled_from_the_command_line() {
     let cli = Cli::new(2).await;
     let migrated = cli.json(&["migrate"]);
     assert_eq!(migrated["shards"][1]["shard"], 1);
-    let started = cli.json(&["runs", "start", "greet", "--input", "[\"you\"]", "--key", "a/b", "--id", "x%"]);
+    let started =
+        cli.json(&["runs", "start", "greet", "--input", "[\"you\"]", "--key", "a/b", "--id", "x%"]);
     assert_eq!(started["address"], "a%2Fb/x%25");
     let shown = cli.json(&["runs", "show", "a%2Fb/x%25"]);
     assert_eq!((&shown["state"], &shown["input"]), (&json!("enqueued"), &json!("[\"you\"]")));

@@ -26,7 +26,9 @@ mod store;
 mod types;
 
 pub use error::{Error, ErrorKind};
-pub use inspect::{Inspect, RunFilter, RunPage, RunSummary, ShardStats, StepSummary, WorkerSummary};
+pub use inspect::{
+    Inspect, RunFilter, RunPage, RunSummary, ShardStats, StepSummary, WorkerSummary,
+};
 pub use status::{RunState, Status};
 pub use store::{Store, StoreFuture, WakeStream};
 pub use types::{

@@ -25,7 +25,7 @@ type Note = Option<String>;
 type Step = (&'static str, fn() -> Result<Note>);
 
 const STEPS: [Step; 9] = [
-    ("setup", || setup::run().map(|()| None)),
+    ("setup", prepare),
     ("format", || plain(&mut cargo(&["fmt", "--all", "--check"]))),
     ("lints", lints),
     ("defaults", || plain(&mut cargo(&["check", "-p", "staunch"]))),
@@ -76,6 +76,11 @@ fn show(table: &[(&str, Duration, Note)]) {
 fn plain(command: &mut Command) -> Result<Note> {
     say(&format!("$ {}", run::show(command)));
     check(command).map(|()| None)
+}
+
+fn prepare() -> Result<Note> {
+    setup::components()?;
+    setup::run().map(|()| None)
 }
 
 fn lints() -> Result<Note> {

@@ -4,7 +4,7 @@
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use anyhow::{Result, bail};
+use anyhow::{Context as _, Result, bail};
 
 use crate::run::{self, say};
 
@@ -54,6 +54,20 @@ pub(crate) fn run() -> Result<()> {
         }
         None => bail!("the package postgresql is installed, but there is no server in {DEBIAN}"),
     }
+}
+
+/// Makes sure that the toolchain can format and lint: a minimal one has neither.
+pub(crate) fn components() -> Result<()> {
+    for (command, component) in [("fmt", "rustfmt"), ("clippy", "clippy")] {
+        if run::succeeds(&mut run::cargo(&[command, "--version"])) {
+            continue;
+        }
+        say(&format!("setup: this toolchain has no {component}, adding it with rustup"));
+        let mut add = Command::new("rustup");
+        run::check(add.args(["component", "add", component]))
+            .with_context(|| format!("the gate needs cargo {command}"))?;
+    }
+    Ok(())
 }
 
 /// The folder of the server's binaries, looked for in the same places as the tests do.

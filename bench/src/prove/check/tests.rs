@@ -26,8 +26,7 @@ fn problem(tables: &Tables, lines: &[Line]) -> String {
 
 #[test]
 fn an_owner_that_died_inside_a_step_and_one_that_finished_it_are_fine() {
-    let lines =
-        [line(BEGIN, 0, 0, 1), line(0, 0, 4, 2), line(BEGIN, 1, 0, 10), line(0, 1, 5, 11)];
+    let lines = [line(BEGIN, 0, 0, 1), line(0, 0, 4, 2), line(BEGIN, 1, 0, 10), line(0, 1, 5, 11)];
     let found = bodies(&tables(1, 1, 20), &lines).unwrap();
     assert_eq!((found.bodies, found.inside, found.between, found.raced), (2, 1, 0, 0));
 }
@@ -41,15 +40,13 @@ fn an_owner_that_died_after_its_record_ended_between_steps() {
 
 #[test]
 fn a_body_after_its_record_is_found() {
-    let lines =
-        [line(BEGIN, 0, 0, 1), line(0, 0, 5, 2), line(BEGIN, 1, 0, 30), line(0, 1, 6, 31)];
+    let lines = [line(BEGIN, 0, 0, 1), line(0, 0, 5, 2), line(BEGIN, 1, 0, 30), line(0, 1, 6, 31)];
     assert!(problem(&tables(1, 0, 20), &lines).contains("began 11 us later"));
 }
 
 #[test]
 fn a_late_record_of_an_older_owner_is_counted() {
-    let lines =
-        [line(BEGIN, 0, 0, 1), line(0, 0, 5, 2), line(BEGIN, 1, 0, 10), line(0, 1, 6, 31)];
+    let lines = [line(BEGIN, 0, 0, 1), line(0, 0, 5, 2), line(BEGIN, 1, 0, 10), line(0, 1, 6, 31)];
     assert_eq!(bodies(&tables(1, 0, 20), &lines).unwrap().raced, 1);
 }
 

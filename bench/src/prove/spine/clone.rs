@@ -21,7 +21,8 @@ pub(super) async fn show(scene: &Scene) -> anyhow::Result<Shown> {
         .output()
         .await?;
     ensure!(cloned.status.success(), "cloning: {}", build::tail(&cloned));
-    let commands = commands(&std::fs::read_to_string(clone.join("README.md"))?);
+    let readme = std::fs::read_to_string(clone.join("README.md"))?;
+    let commands = commands(&readme);
     ensure!(commands.len() == 2, "the README shows {} commands to try, not 2", commands.len());
     let mut times = Vec::new();
     for command in commands {

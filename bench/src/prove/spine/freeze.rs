@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use anyhow::ensure;
 use nix::sys::signal::Signal;
-use staunch::{Handle, RunId, Staunch, Status};
+use staunch::{Handle, RunId, Status, Staunch};
 
 use crate::prove::check::{self, Tables};
 use crate::prove::fleet::Fleet;

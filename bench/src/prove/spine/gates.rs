@@ -3,6 +3,7 @@
 //! Starts of steps, ends of steps and ends of runs travel in one statement. Gates in the workflow
 //! let only one kind through at a time, so that it is certain what each lost reply told.
 
+use std::collections::BTreeSet;
 use std::time::Duration;
 
 use anyhow::ensure;
@@ -50,7 +51,7 @@ pub(super) async fn show(scene: &Scene) -> anyhow::Result<String> {
     let begun = || {
         let lines = ledger::read(&folder)?;
         let begun = lines.iter().filter(|line| line.seq == BEGIN).map(|line| line.run);
-        Ok(begun.collect::<std::collections::BTreeSet<_>>().len() as u64)
+        anyhow::Ok(begun.collect::<BTreeSet<_>>().len() as u64)
     };
     until("every queued run has begun", LIMIT, async || Ok(begun()? == QUEUED)).await?;
     play.told("claims")?;
@@ -84,7 +85,7 @@ impl Play<'_> {
     /// From now on replies to these statements are lost, a few of them.
     fn lose(&self, name: &'static str, statement: &'static str) {
         self.proxy.clear_rules();
-        let rule = Rule::new(name, Loss::ReplyThenCut, |text| text.starts_with(statement));
+        let rule = Rule::new(name, Loss::ReplyThenCut, move |text| text.starts_with(statement));
         self.proxy.add(rule.first(LOST));
     }
 

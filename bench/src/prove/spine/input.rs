@@ -15,8 +15,8 @@ const LARGE: usize = 5_000_000;
 const BATCH: usize = 1_000;
 const BAD_ITEM: usize = 417;
 
-#[workflow(name = "prove.length")]
-async fn length(_ctx: Ctx, text: String) -> Result<usize> {
+#[workflow(name = "prove.measure")]
+async fn measure(_ctx: Ctx, text: String) -> Result<usize> {
     Ok(text.len())
 }
 
@@ -78,7 +78,7 @@ async fn bad_texts(staunch: &Staunch) -> anyhow::Result<u64> {
     let texts = [("", "empty"), (long.as_str(), "256 bytes"), ("a\0b", "NUL")];
     let mut refused = 0;
     for (text, problem) in texts {
-        let start = || length.start(staunch, String::new());
+        let start = || measure.start(staunch, String::new());
         let key = start().shard_key(text).await;
         refusal("a bad shard key", key, "invalid", &["shard key", problem])?;
         let id = start().workflow_id(text).await;
@@ -91,20 +91,20 @@ async fn bad_texts(staunch: &Staunch) -> anyhow::Result<u64> {
         refusal("a bad workflow name", name, "invalid", &["workflow name", problem])?;
         refused += 5;
     }
-    let tilde = length.start(staunch, String::new()).workflow_id("~id").await;
+    let tilde = measure.start(staunch, String::new()).workflow_id("~id").await;
     refusal("an id with a tilde", tilde, "invalid", &["workflow id", "~"])?;
     Ok(refused + 1)
 }
 
 async fn large_input(staunch: &Staunch) -> anyhow::Result<()> {
-    let large = length.start(staunch, "x".repeat(LARGE)).await;
+    let large = measure.start(staunch, "x".repeat(LARGE)).await;
     refusal("a large input", large, "payload_too_large", &["5000004 bytes", "2000000"])
 }
 
 async fn duplicate(staunch: &Staunch) -> anyhow::Result<()> {
-    let twice = staunch.worker().register(length).register(length).start().await;
+    let twice = staunch.worker().register(measure).register(measure).start().await;
     let twice = twice.map(|_| "a worker");
-    refusal("a second registration", twice, "duplicate_registration", &["prove.length"])
+    refusal("a second registration", twice, "duplicate_registration", &["prove.measure"])
 }
 
 async fn wrong_lists(servers: &Servers) -> anyhow::Result<u64> {
@@ -140,7 +140,7 @@ fn closed_port() -> anyhow::Result<String> {
 async fn bad_item(staunch: &Staunch) -> anyhow::Result<()> {
     let items = (0..BATCH).map(|number| {
         let key = if number == BAD_ITEM { "a\0b".to_owned() } else { format!("key-{number}") };
-        length.item("batch".to_owned()).shard_key(key)
+        measure.item("batch".to_owned()).shard_key(key)
     });
     let outcomes = staunch.start_many(items).await;
     for (number, outcome) in outcomes.into_iter().enumerate() {
@@ -156,8 +156,8 @@ async fn bad_item(staunch: &Staunch) -> anyhow::Result<()> {
 async fn large_limit(servers: &Servers) -> anyhow::Result<()> {
     let builder = servers.client().set(|settings| settings.payload_max_bytes = 6_000_000);
     let staunch = builder.connect().await?;
-    let large = length.start(&staunch, "x".repeat(LARGE)).await?;
-    let worker = staunch.worker().register(length).start().await?;
+    let large = measure.start(&staunch, "x".repeat(LARGE)).await?;
+    let worker = staunch.worker().register(measure).start().await?;
     let bytes = large.result_within(LIMIT).await?;
     worker.shutdown().await?;
     ensure!(bytes == LARGE, "the large input came as {bytes} bytes");
@@ -168,7 +168,7 @@ async fn large_limit(servers: &Servers) -> anyhow::Result<()> {
 async fn unknown_workflow(servers: &Servers, staunch: &Staunch) -> anyhow::Result<String> {
     let clock = staunch::store::door::Clock::default();
     let run = staunch.start_by_name("prove.newcomer", &("four",)).await?;
-    let worker = staunch.worker().register(length).start().await?;
+    let worker = staunch.worker().register(measure).start().await?;
     until("the run of an unknown workflow is parked", LIMIT, async || {
         Ok(run.status().await? == RunState::Waiting)
     })
@@ -179,8 +179,8 @@ async fn unknown_workflow(servers: &Servers, staunch: &Staunch) -> anyhow::Resul
     let began = clock.now();
     let newer = servers.client().connect().await?;
     let capable = newer.worker().register(newcomer).start().await?;
-    let length = run.result_within(LIMIT).await?;
-    ensure!(length == 4, "the run ended with {length}");
+    let output = run.result_within(LIMIT).await?;
+    ensure!(output == 4, "the run ended with {output}");
     let waited = clock.now() - began;
     capable.shutdown().await?;
     worker.shutdown().await?;

@@ -74,10 +74,8 @@ async fn partitions(
     count: u32,
 ) -> anyhow::Result<()> {
     let router = Router::new(count);
-    let shards: Vec<i32> = keys
-        .iter()
-        .map(|key| i32::try_from(router.shard_for(key).0))
-        .collect::<Result<_, _>>()?;
+    let shards: Vec<i32> =
+        keys.iter().map(|key| i32::try_from(router.shard_for(key).0)).collect::<Result<_, _>>()?;
     let wrong: Vec<String> = query_scalar(
         "select key from unnest($1::text[], $2::int[]) as given (key, shard) \
          where not satisfies_hash_partition('placed'::regclass, $3, shard, key collate \"C\")",

@@ -111,7 +111,11 @@ fn swallowed(proxies: &[ChaosProxy]) -> anyhow::Result<String> {
     for (name, ..) in RULES {
         let silent = format!("silent {name}");
         let of = |rule: &str| -> u64 {
-            proxies.iter().map(|proxy| proxy.counts(rule)).map(|counts: Counts| counts.committed).sum()
+            proxies
+                .iter()
+                .map(|proxy| proxy.counts(rule))
+                .map(|counts: Counts| counts.committed)
+                .sum()
         };
         let (cut, silent) = (of(name), of(&silent));
         ensure!(cut > 0, "no reply of {name} was lost");

@@ -19,8 +19,8 @@ pub(super) async fn show(scene: &Scene) -> anyhow::Result<Shown> {
         .output()
         .await?;
     ensure!(ran.status.success(), "the simulation failed: {}", build::tail(&ran));
-    let text = String::from_utf8_lossy(&ran.stdout).into_owned()
-        + &String::from_utf8_lossy(&ran.stderr);
+    let text =
+        String::from_utf8_lossy(&ran.stdout).into_owned() + &String::from_utf8_lossy(&ran.stderr);
     let seeds = text.lines().rev().find(|line| line.contains("seeds"));
     let seeds = seeds.context("the simulation does not say how many seeds it ran")?;
     Ok(Shown::Ok(format!("simulation of {seconds} s: {}", seeds.trim())))

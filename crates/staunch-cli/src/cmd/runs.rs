@@ -6,9 +6,7 @@ use std::time::Duration;
 use anyhow::{Context, ensure};
 use serde_json::value::RawValue;
 use serde_json::{Value, json};
-use staunch::{
-    CancelOutcome, RunDetails, RunFilter, RunSummary, ShardKey, StartItem, store::Name,
-};
+use staunch::{CancelOutcome, RunDetails, RunFilter, RunSummary, ShardKey, StartItem, store::Name};
 
 use super::Reach;
 use crate::args::Runs;

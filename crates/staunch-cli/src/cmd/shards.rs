@@ -24,7 +24,8 @@ pub(super) async fn run(reach: &Reach) -> anyhow::Result<ExitCode> {
         let shards: Vec<Value> = seen.iter().map(|(shape, found)| as_json(shape, found)).collect();
         output::value(&json!({ "shards": shards }));
     } else {
-        let header = ["shard", "ready", "oldest", "claims", "timers", "waiting", "workers", "state"];
+        let header =
+            ["shard", "ready", "oldest", "claims", "timers", "waiting", "workers", "state"];
         output::table(&header, seen.iter().map(|(shape, found)| as_row(shape, found)));
     }
     Ok(if failed { ExitCode::FAILURE } else { ExitCode::SUCCESS })

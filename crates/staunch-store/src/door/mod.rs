@@ -26,6 +26,10 @@ impl Doors {
     /// Doors for a simulated process: virtual time that starts at `unix_ms`, randomness from
     /// `seed`, and tasks that [`Tasks::kill`] ends.
     pub fn simulated(unix_ms: u64, seed: u64) -> Self {
-        Self { clock: Clock::starting_at(unix_ms), rng: Rng::seeded(seed), tasks: Tasks::killable() }
+        Self {
+            clock: Clock::starting_at(unix_ms),
+            rng: Rng::seeded(seed),
+            tasks: Tasks::killable(),
+        }
     }
 }

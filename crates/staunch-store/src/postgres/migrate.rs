@@ -79,8 +79,7 @@ pub async fn migrate_app(
             .map(|one| Text { number: one.number, slug: &one.slug, sql: &one.sql })
             .collect(),
     };
-    let options =
-        options.clone().application_name("staunch migrate").disable_statement_logging();
+    let options = options.clone().application_name("staunch migrate").disable_statement_logging();
     let done = apply_all(&options, schema, &source).await;
     done.map_err(|fault| fault.into_unplaced(OPERATION, Effect::Writes))
 }
@@ -208,7 +207,8 @@ async fn missing<'a>(
             return refuse("is on the server but unknown here; use the version that has it");
         }
         if !row.try_get::<bool, _>("applied")? {
-            next = next.or_else(|| source.migrations.iter().find(|one| one.number == number).copied());
+            next =
+                next.or_else(|| source.migrations.iter().find(|one| one.number == number).copied());
         } else if !row.try_get::<bool, _>("same")? {
             return refuse("has another text here than the one that was applied");
         }

@@ -11,7 +11,9 @@ pub use dequeue::{
     ClaimedRun, DequeueReply, DequeueRequest, Group, LANE_NEW, LANE_RESUMED, LANE_SUSPECT, Look,
     Wake,
 };
-pub use id::{ClaimId, InvalidValue, Limits, Name, RunId, ShardKey, UnixMicros, WorkerId, WorkflowId};
+pub use id::{
+    ClaimId, InvalidValue, Limits, Name, RunId, ShardKey, UnixMicros, WorkerId, WorkflowId,
+};
 pub use lease::{
     HeldClaim, HeldRun, ReclaimReply, ReclaimRequest, Registration, RenewRequest, Renewal, Turn,
 };

@@ -6,9 +6,7 @@ use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 
 /// The number of a shard, from 0.
-#[derive(
-    Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize,
-)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct ShardId(pub u32);
 
@@ -35,6 +33,9 @@ pub struct Shape {
 impl fmt::Display for Shape {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { cluster_id, shard, shards, generation } = self;
-        write!(formatter, "shard {shard} of {shards}, cluster {cluster_id}, generation {generation}")
+        write!(
+            formatter,
+            "shard {shard} of {shards}, cluster {cluster_id}, generation {generation}"
+        )
     }
 }

@@ -80,13 +80,9 @@ async fn run(urls: &[String]) -> anyhow::Result<()> {
 
 /// Starts every record under its own id and waits for all; gives how many were refused, and how long
 /// it took.
-async fn import_all(
-    staunch: &Staunch,
-    airports: &[Airport],
-) -> anyhow::Result<(usize, Duration)> {
-    let bar = ProgressBar::new(airports.len() as u64).with_style(ProgressStyle::with_template(
-        "{wide_bar} {pos}/{len} {per_sec} {eta}",
-    )?);
+async fn import_all(staunch: &Staunch, airports: &[Airport]) -> anyhow::Result<(usize, Duration)> {
+    let bar = ProgressBar::new(airports.len() as u64)
+        .with_style(ProgressStyle::with_template("{wide_bar} {pos}/{len} {per_sec} {eta}")?);
     let mut rejected = 0;
     for some in airports.chunks(500) {
         let items = some.iter().map(|airport| {

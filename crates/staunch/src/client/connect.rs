@@ -11,9 +11,7 @@ use super::local::LocalStarts;
 use super::shards::ShardClient;
 use crate::config::Settings;
 use crate::error::Error;
-use crate::topology::{
-    Router, Shard, ShardMigration, ShardStore, connect_shards, migrate_shards,
-};
+use crate::topology::{Router, Shard, ShardMigration, ShardStore, connect_shards, migrate_shards};
 
 /// A connection to a cluster: starts runs, finds them, makes workers. Cheap to clone.
 ///

@@ -107,7 +107,9 @@ fn read_app(folder: &Path) -> Result<Vec<AppMigration>, Error> {
     if let Some(pair) = migrations.windows(2).find(|pair| pair[0].number == pair[1].number) {
         let [first, second] = [&pair[0].slug, &pair[1].slug];
         let number = pair[0].number;
-        return Err(refuse(format!("migrations {first:?} and {second:?} are both number {number}")));
+        return Err(refuse(format!(
+            "migrations {first:?} and {second:?} are both number {number}"
+        )));
     }
     Ok(migrations)
 }

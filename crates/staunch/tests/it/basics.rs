@@ -78,7 +78,8 @@ async fn one_workflow_id_is_one_run() {
     let start = || double.start(&process.staunch, 1).shard_key("a").workflow_id("once");
     let (first, second) = (start().await.unwrap(), start().await.unwrap());
     assert_eq!(first, second);
-    let other = process.staunch.start_by_name("sum", &(vec![1],)).shard_key("a").workflow_id("once");
+    let other =
+        process.staunch.start_by_name("sum", &(vec![1],)).shard_key("a").workflow_id("once");
     assert!(matches!(other.await, Err(Error::OtherWorkflow { .. })));
     let changed = double.start(&process.staunch, 2).shard_key("a").workflow_id("once").same_input();
     assert!(matches!(changed.await, Err(Error::OtherInput { .. })));

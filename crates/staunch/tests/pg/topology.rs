@@ -14,9 +14,15 @@ async fn wrong_lists_are_refused_with_both_sides_shown() {
     let urls = &cluster.urls;
     let reordered = [urls[1].clone(), urls[0].clone(), urls[2].clone()];
     let text = refused(&reordered).await.to_string();
-    assert!(text.contains("listed as shard 0 of 3") && text.contains("holds shard 1 of 3"), "{text}");
+    assert!(
+        text.contains("listed as shard 0 of 3") && text.contains("holds shard 1 of 3"),
+        "{text}"
+    );
     let text = refused(&urls[..2]).await.to_string();
-    assert!(text.contains("listed as shard 0 of 2") && text.contains("holds shard 0 of 3"), "{text}");
+    assert!(
+        text.contains("listed as shard 0 of 2") && text.contains("holds shard 0 of 3"),
+        "{text}"
+    );
     let extra = Cluster::empty(1).await;
     let four: Vec<_> = urls.iter().chain(&extra.urls).cloned().collect();
     let text = refused(&four).await.to_string();

@@ -4,6 +4,8 @@
 -- seen: what is walked over; its last row is where the next page goes on when it was cut short.
 -- place: 0 for enqueued, 1 scheduled, 2 running, 3 waiting; ended runs have their status ($5 is the
 -- state asked for: the place of open runs, the status plus 10 of ended ones).
+-- wanted: what is left but for the state; where no state is asked for, that is the page already.
+-- held: only tested for, by hash, while walking; who holds a run is looked up for the page alone.
 -- The size of a payload is read without the payload. Only reads; safe at any time.
 with seen as materialized (
   select
@@ -21,6 +23,8 @@ wanted as materialized (
     and ($3::text is null or s.queue = $3::text)
     and ($4::text is null or s.shard_key = $4::text)
     and ($5::smallint is null or ($5::smallint >= 10) = (s.status <> 0))
+  order by s.run_id desc
+  limit case when $5::smallint is null then $6::bigint else $7::bigint end
 ),
 held as materialized (
   select h.run_id, h.epoch, c.worker_id
@@ -30,12 +34,12 @@ held as materialized (
 ),
 placed as (
   select
-    s.*, t.due_at, p.topic, h.worker_id,
+    s.*, t.due_at, p.topic,
     case
       when s.status <> 0 then s.status + 10
       when t.due_at is not null then 1
       when p.topic is not null then 3
-      when h.worker_id is not null then 2
+      when (s.run_id, s.epoch) in (select h.run_id, h.epoch from held h) then 2
       else 0
     end as place
   from wanted s
@@ -49,9 +53,8 @@ placed as (
     where p.run_id = s.run_id and p.epoch = s.epoch and s.status = 0
     limit 1
   ) p on true
-  left join held h on h.run_id = s.run_id and h.epoch = s.epoch and s.status = 0
 ),
-page as (
+page as materialized (
   select f.*
   from placed f
   where $5::smallint is null or f.place = $5::smallint
@@ -69,7 +72,13 @@ select
   f.status, f.priority, f.shard_key, f.name, f.queue, f.workflow_id, f.input_bytes,
   (extract(epoch from f.due_at) * 1000000)::bigint as due_us,
   f.topic,
-  f.worker_id
+  h.worker_id
 from walk k
 left join page f on true
+left join lateral (
+  select h.worker_id
+  from held h
+  where h.run_id = f.run_id and h.epoch = f.epoch and f.place = 2
+  limit 1
+) h on true
 order by f.run_id desc
