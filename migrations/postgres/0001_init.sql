@@ -87,12 +87,14 @@ create table position (
 );
 
 -- One lease row a worker session. Updated every third of a lease, heap-only.
+-- lease_us: how long a renewal lasts; an end farther away than that is not believed.
 -- lapsed_at: when the reaper found the lease ended; charge: whether its runs are charged a death.
 create table worker (
   worker_id uuid not null,
   started_at timestamptz not null default now(),
   expires_at timestamptz not null,
   lapsed_at timestamptz,
+  lease_us bigint not null check (lease_us > 0),
   charge boolean not null default true,
   pid bigint not null,
   host text not null,

@@ -43,12 +43,18 @@ struct Member {
 impl Fleet {
     /// Starts so many, and waits until each holds its leases.
     pub(super) async fn start(config: WorkerConfig, size: usize) -> anyhow::Result<Self> {
+        let fleet = Self::begin(config, size)?;
+        fleet.ready().await?;
+        Ok(fleet)
+    }
+
+    /// Starts so many, and does not wait.
+    pub(super) fn begin(config: WorkerConfig, size: usize) -> anyhow::Result<Self> {
         let mut fleet =
             Self { config, members: Vec::new(), gone: Report::default(), deaths: Vec::new() };
         for _ in 0..size {
             fleet.add()?;
         }
-        fleet.ready().await?;
         Ok(fleet)
     }
 

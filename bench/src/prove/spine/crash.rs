@@ -32,7 +32,7 @@ struct Kills {
 pub(super) async fn show(scene: &Scene) -> anyhow::Result<String> {
     let offer = Offer {
         first: 0,
-        count: if scene.quick { 4_000 } else { 20_000 },
+        count: if scene.quick { 6_000 } else { 20_000 },
         per_second: if scene.quick { 250 } else { 600 },
         pause_ms: PAUSE_MS,
     };
@@ -91,7 +91,7 @@ async fn strike(
 ) -> anyhow::Result<()> {
     fleet.tend()?;
     let number = kills.single + kills.fleets + kills.servers;
-    match number % 5 {
+    match number % 4 {
         1 => {
             let shard = usize::try_from(kills.servers)? % SHARDS;
             servers.kill(shard)?;
@@ -99,7 +99,7 @@ async fn strike(
             servers.start_again(shard)?;
             kills.servers += 1;
         }
-        3 => {
+        2 => {
             fleet.replace(&(0..WORKERS).collect::<Vec<_>>()).await?;
             kills.fleets += 1;
         }

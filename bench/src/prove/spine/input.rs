@@ -119,7 +119,7 @@ async fn wrong_lists(servers: &Servers) -> anyhow::Result<u64> {
         ("half a list", vec![first.clone()], "topology", &["shard 0 of 2"]),
         ("a list with one twice", vec![first.clone(), first.clone()], "topology", &["shard 0"]),
         ("a closed port", vec![first.clone(), closed], "shard_unavailable", &["shard 1"]),
-        ("a server that was never migrated", vec![first, empty], "topology", &["migrate"]),
+        ("a server that was never migrated", vec![first, empty], "shard", &["migrate"]),
     ];
     let count = lists.len() as u64;
     for (what, urls, code, words) in lists {

@@ -35,9 +35,7 @@ pub(super) async fn show(scene: &Scene) -> anyhow::Result<Shown> {
         lease_ms: 1_500,
         statement_timeout_ms: 2_000,
     };
-    let mut fleet = Fleet::start(config, WORKERS).await?;
     let staunch = servers.client().connect().await?;
-    let begun = scene.doors.clock.now();
     let innocent = |number: u64| three.item(number, 100);
     let mut innocents = staunch.start_many((0..POISON_AT).map(innocent)).await;
     let poisoned: Handle<u64> = poison.start(&staunch, 1).queue("default").await?;
@@ -49,6 +47,9 @@ pub(super) async fn show(scene: &Scene) -> anyhow::Result<Shown> {
         runs.collect::<anyhow::Result<Vec<Accepted>>>()
     };
     let mut runs = note(0, innocents)?;
+    // All are there before the first worker, so that one claim takes the poison and innocents.
+    let begun = scene.doors.clock.now();
+    let mut fleet = Fleet::begin(config, WORKERS)?;
 
     until("every run has ended", LIMIT, async || {
         fleet.tend()?;
@@ -86,6 +87,7 @@ pub(super) async fn show(scene: &Scene) -> anyhow::Result<Shown> {
     let found = check::three_steps(servers.urls(), "prove.three", &runs, &folder).await?;
     let total = fleet.stop().await?;
     ensure!(total.orphans == 0, "the workers found {} orphaned runs", total.orphans);
+    ensure!(found.taken_over > 0, "the poison took no innocent with it");
     Ok(Shown::Ok(format!(
         "the poison is dead after {begins} deaths in {seconds:.1} s; all {INNOCENTS} innocents \
          beside it and {INNOCENTS} after it succeeded, {} of them taken over",

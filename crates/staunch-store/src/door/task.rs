@@ -1,9 +1,9 @@
-//! Spawning: plain tokio tasks in production, tasks that die together in simulations.
+//! Spawning: plain tokio tasks in production, tasks that stop and die together in simulations.
 
 use std::future::Future;
 use std::pin::Pin;
-use std::sync::{Arc, Mutex, PoisonError};
-use std::task::{Context, Poll};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::task::{Context, Poll, Waker};
 
 use tokio::task::{AbortHandle, JoinHandle};
 
@@ -16,7 +16,10 @@ pub struct Tasks {
 #[derive(Debug, Default)]
 struct Killable {
     dead: bool,
+    frozen: bool,
     handles: Vec<AbortHandle>,
+    /// Tasks that wanted to run while frozen.
+    stopped: Vec<Waker>,
 }
 
 impl Tasks {
@@ -32,16 +35,17 @@ impl Tasks {
         F: Future + Send + 'static,
         F::Output: Send + 'static,
     {
-        let handle = tokio::spawn(future);
-        if let Some(killable) = &self.killable {
-            let mut killable = killable.lock().unwrap_or_else(PoisonError::into_inner);
-            if killable.dead {
-                handle.abort();
-            } else {
-                killable.handles.retain(|handle| !handle.is_finished());
-                killable.handles.push(handle.abort_handle());
-            }
+        let Some(process) = &self.killable else { return Task(tokio::spawn(future)) };
+        let stoppable = Stoppable { future: Box::pin(future), process: process.clone() };
+        let handle = tokio::spawn(stoppable);
+        let mut killable = lock(process);
+        if killable.dead {
+            handle.abort();
+        } else {
+            killable.handles.retain(|handle| !handle.is_finished());
+            killable.handles.push(handle.abort_handle());
         }
+        drop(killable);
         Task(handle)
     }
 
@@ -49,13 +53,63 @@ impl Tasks {
     ///
     /// Does nothing unless made by [`Tasks::killable`].
     pub fn kill(&self) {
-        if let Some(killable) = &self.killable {
-            let mut killable = killable.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(process) = &self.killable {
+            let mut killable = lock(process);
             killable.dead = true;
             for handle in killable.handles.drain(..) {
                 handle.abort();
             }
         }
+    }
+
+    /// Stops every task that was or will be spawned here until [`Tasks::thaw`], as SIGSTOP stops a
+    /// process: time passes, and nothing runs.
+    ///
+    /// Does nothing unless made by [`Tasks::killable`].
+    pub fn freeze(&self) {
+        if let Some(process) = &self.killable {
+            lock(process).frozen = true;
+        }
+    }
+
+    /// Lets frozen tasks go on.
+    pub fn thaw(&self) {
+        let Some(process) = &self.killable else { return };
+        let mut killable = lock(process);
+        killable.frozen = false;
+        let stopped = std::mem::take(&mut killable.stopped);
+        drop(killable);
+        for waker in stopped {
+            waker.wake();
+        }
+    }
+}
+
+fn lock(process: &Mutex<Killable>) -> MutexGuard<'_, Killable> {
+    process.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// A task of a simulated process, which does not run while the process is frozen.
+struct Stoppable<F> {
+    future: Pin<Box<F>>,
+    process: Arc<Mutex<Killable>>,
+}
+
+impl<F: Future> Future for Stoppable<F> {
+    type Output = F::Output;
+
+    fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
+        {
+            let mut process = lock(&self.process);
+            if process.frozen {
+                let waker = context.waker();
+                if !process.stopped.iter().any(|known| known.will_wake(waker)) {
+                    process.stopped.push(waker.clone());
+                }
+                return Poll::Pending;
+            }
+        }
+        self.future.as_mut().poll(context)
     }
 }
 

@@ -24,6 +24,7 @@ pub(super) fn register(
         started_at: now,
         expires_at: after(now, lease),
         lapsed_at: None,
+        lease,
         charge: true,
         host,
         pid,
@@ -40,12 +41,12 @@ fn end_uncharged(row: &mut Worker, now: UnixMicros) {
 
 /// Renews a lease that is live, and tells what the worker holds.
 pub(super) fn renew(state: &mut State, now: UnixMicros, request: RenewRequest) -> Renewal {
-    let RenewRequest { worker, lease, check } = request;
+    let RenewRequest { worker, check } = request;
     let row = state.workers.get_mut(&worker);
-    let Some(row) = row.filter(|row| believed_live(row, now, lease)) else {
+    let Some(row) = row.filter(|row| believed_live(row, now)) else {
         return Renewal::Lapsed;
     };
-    row.expires_at = after(now, lease);
+    row.expires_at = after(now, row.lease);
     let claims = claims_of(state, worker)
         .map(|(claim, claimed_at)| HeldClaim { claim, age: age(claimed_at, now) })
         .collect();
@@ -57,8 +58,8 @@ pub(super) fn renew(state: &mut State, now: UnixMicros, request: RenewRequest) -
 
 /// Whether a lease is live; an end farther away than a lease lasts is not believed, since only a
 /// clock that stepped back makes one.
-pub(super) fn believed_live(row: &Worker, now: UnixMicros, lease: Duration) -> bool {
-    row.is_live(now, Duration::ZERO) && row.expires_at <= after(now, lease)
+pub(super) fn believed_live(row: &Worker, now: UnixMicros) -> bool {
+    row.is_live(now, Duration::ZERO) && row.expires_at <= after(now, row.lease)
 }
 
 fn claims_of(state: &State, worker: WorkerId) -> impl Iterator<Item = (ClaimId, UnixMicros)> {

@@ -24,7 +24,7 @@ pub(super) fn reclaim(
     request: &ReclaimRequest,
 ) -> ReclaimReply {
     let mut reply =
-        ReclaimReply { lapsed: mark_lapsed(state, now, request), ..ReclaimReply::default() };
+        ReclaimReply { lapsed: mark_lapsed(state, now), ..ReclaimReply::default() };
     let mut orphans = Vec::new();
     for (place, claim) in oldest_lapsed(state, request.claims) {
         state.claims.remove(&place);
@@ -50,12 +50,12 @@ pub(super) fn reclaim(
 
 /// Marks leases that have ended. When most of them end together the shard was slow, and nobody's
 /// runs are to blame.
-fn mark_lapsed(state: &mut State, now: UnixMicros, request: &ReclaimRequest) -> u64 {
+fn mark_lapsed(state: &mut State, now: UnixMicros) -> u64 {
     let registered = state.workers.values().filter(|row| row.lapsed_at.is_none()).count();
     let ended: Vec<_> = state
         .workers
         .values_mut()
-        .filter(|row| row.lapsed_at.is_none() && !believed_live(row, now, request.lease))
+        .filter(|row| row.lapsed_at.is_none() && !believed_live(row, now))
         .collect();
     let count = ended.len();
     let most = count >= 2 && count * 2 > registered;

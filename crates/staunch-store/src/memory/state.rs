@@ -100,6 +100,7 @@ pub(super) struct Worker {
     pub(super) started_at: UnixMicros,
     pub(super) expires_at: UnixMicros,
     pub(super) lapsed_at: Option<UnixMicros>,
+    pub(super) lease: Duration,
     pub(super) charge: bool,
     pub(super) host: String,
     pub(super) pid: i64,

@@ -36,12 +36,11 @@ pub(super) async fn register(
 
 /// Renews a lease that is live, and tells what the worker holds.
 pub(super) async fn renew(session: Session<'_>, request: RenewRequest) -> Result<Renewal, Fault> {
-    let RenewRequest { worker, lease, check } = request;
+    let RenewRequest { worker, check } = request;
     let (runs, epochs): (Vec<Uuid>, Vec<i64>) =
         check.into_iter().map(|run| (run.run_id.0, run.epoch)).unzip();
     let answer = row::shaped(RENEW, &session.shape)
         .bind(worker.0)
-        .bind(micros(lease))
         .bind(session.offset_us)
         .bind(runs)
         .bind(epochs)

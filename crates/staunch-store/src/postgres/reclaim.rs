@@ -3,7 +3,7 @@
 use super::error::Fault;
 use super::gate::{SUSPECT_RECOVERIES, count, groups, turn};
 use super::lock::{Purpose, lock_key};
-use super::row::{self, micros};
+use super::row;
 use super::run::Session;
 use crate::types::{ReclaimReply, ReclaimRequest, Turn};
 
@@ -16,7 +16,7 @@ pub(super) async fn reclaim(
     mut session: Session<'_>,
     request: ReclaimRequest,
 ) -> Result<Turn<ReclaimReply>, Fault> {
-    let Turn::Done(lapsed) = mark_lapsed(&mut session, &request).await? else {
+    let Turn::Done(lapsed) = mark_lapsed(&mut session).await? else {
         return Ok(Turn::Busy);
     };
     let reply = match dissolve(&mut session, &request).await? {
@@ -27,13 +27,9 @@ pub(super) async fn reclaim(
     Ok(Turn::Done(ReclaimReply { lapsed, ..reply }))
 }
 
-async fn mark_lapsed(
-    session: &mut Session<'_>,
-    request: &ReclaimRequest,
-) -> Result<Turn<u64>, Fault> {
+async fn mark_lapsed(session: &mut Session<'_>) -> Result<Turn<u64>, Fault> {
     let rows = row::shaped(MARK_LAPSED, &session.shape)
         .bind(lock_key(&session.shape, Purpose::Maintenance))
-        .bind(micros(request.lease))
         .bind(session.offset_us)
         .fetch_all(&mut *session.conn)
         .await?;

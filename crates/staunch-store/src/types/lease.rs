@@ -40,8 +40,6 @@ pub struct HeldRun {
 pub struct RenewRequest {
     /// The session.
     pub worker: WorkerId,
-    /// How long the lease lasts from now.
-    pub lease: Duration,
     /// Runs whose ownership is to be checked (those held for some time).
     pub check: Vec<HeldRun>,
 }
@@ -89,8 +87,6 @@ pub struct ReclaimRequest {
     pub deaths: i64,
     /// The encoded error of a run that becomes `dead`.
     pub dead_error: Bytes,
-    /// Longest lease in use; an expiry farther in the future than that is not believed.
-    pub lease: Duration,
 }
 
 /// What a pass of the reaper did.

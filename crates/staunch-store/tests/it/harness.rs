@@ -287,7 +287,7 @@ impl Shard {
     }
 
     pub(crate) async fn renew(&self, worker: WorkerId, check: Vec<HeldRun>) -> Renewal {
-        let request = RenewRequest { worker, lease: LEASE, check };
+        let request = RenewRequest { worker, check };
         self.store.renew(request).await.expect("a renewal is answered")
     }
 
@@ -410,6 +410,5 @@ pub(crate) fn reclaim_request() -> ReclaimRequest {
         claims: 1000,
         deaths: 3,
         dead_error: Bytes::from_static(b"it took its process with it"),
-        lease: LEASE,
     }
 }

@@ -81,7 +81,7 @@ impl Scene {
 
     async fn reclaim(&self) -> ReclaimReply {
         let dead_error = Bytes::from_static(b"dead");
-        let request = ReclaimRequest { claims: 100, deaths: 3, dead_error, lease: LEASE };
+        let request = ReclaimRequest { claims: 100, deaths: 3, dead_error };
         had_turn(self.store.reclaim(request).await)
     }
 
@@ -165,7 +165,7 @@ async fn a_lease_that_is_being_renewed_is_not_marked() {
 async fn a_renewal_that_waited_for_the_mark_is_lapsed() {
     let mut scene = scene(1).await;
     scene.hold_worker().await;
-    let request = RenewRequest { worker: scene.worker, lease: LEASE, check: Vec::new() };
+    let request = RenewRequest { worker: scene.worker, check: Vec::new() };
     let renewal = scene.begin(scene.store.renew(request)).await;
     scene.let_go("update worker set lapsed_at = now()").await;
     scene.let_go("commit").await;
@@ -238,7 +238,7 @@ async fn what_ends_while_it_is_cancelled_keeps_its_end() {
 async fn a_worker_that_was_put_back_by_the_clock_is_not_kept_alive() {
     let mut scene = scene(0).await;
     scene.let_go("update worker set expires_at = now() + interval '1 year'").await;
-    let request = RenewRequest { worker: scene.worker, lease: LEASE, check: Vec::new() };
+    let request = RenewRequest { worker: scene.worker, check: Vec::new() };
     assert_eq!(scene.store.renew(request).await.unwrap(), Renewal::Lapsed);
     assert_eq!(scene.reclaim().await.lapsed, 1);
 }
@@ -311,4 +311,17 @@ async fn another_shard_is_not_listened_to() {
     assert_eq!(refused.kind(), ErrorKind::Misplaced);
     let text = refused.to_string();
     assert!(text.contains("generation 7") && text.contains("generation 1"), "{text}");
+}
+
+#[tokio::test]
+async fn a_lease_that_ends_farther_away_than_it_lasts_is_not_believed() {
+    let mut scene = scene(1).await;
+    sqlx::query("update worker set expires_at = now() + interval '1 hour' where worker_id = $1")
+        .bind(scene.worker.0)
+        .execute(&mut scene.other)
+        .await
+        .unwrap();
+    let request = RenewRequest { worker: scene.worker, check: Vec::new() };
+    assert_eq!(scene.store.renew(request).await.unwrap(), Renewal::Lapsed);
+    assert_eq!(scene.reclaim().await.lapsed, 1);
 }

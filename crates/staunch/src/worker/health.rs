@@ -38,6 +38,8 @@ pub struct ShardHealth {
 pub struct WorkerStats {
     /// Runs that run now.
     pub running: usize,
+    /// Runs that could begin now.
+    pub free_slots: usize,
     /// Runs claimed from queues.
     pub claimed: u64,
     /// Runs whose end was committed.
@@ -87,6 +89,7 @@ impl WorkerStats {
         let read = |counter: &std::sync::atomic::AtomicU64| counter.load(Ordering::Relaxed);
         Self {
             running: counts.running.load(Ordering::Relaxed),
+            free_slots: core.slots.available_permits(),
             claimed: read(&counts.claimed),
             completed: read(&counts.completed),
             late: read(&counts.late),

@@ -22,8 +22,7 @@ pub(crate) async fn keep(core: Arc<Core>, index: usize) {
     let shard = &core.shards[index];
     let mut previous = None;
     while !core.is_stopping() {
-        let worker = WorkerId(Uuid::from_u128(core.doors.rng.u128()));
-        let Some(registered) = register(&core, shard, worker, previous).await else { break };
+        let Some((worker, registered)) = register(&core, shard, previous).await else { break };
         let session = Arc::new(Session::new(worker));
         shard.session.set(Some(session.clone()));
         renew_until_lost(&core, shard, &session, registered).await;
@@ -37,15 +36,16 @@ pub(crate) async fn keep(core: Arc<Core>, index: usize) {
     }
 }
 
-/// Registers until it succeeds; gives the moment from which the lease counts.
+/// Registers until it succeeds; gives the session and the moment from which its lease counts. Every
+/// try has a new id: one whose outcome is unknown may have been stored, and just lapses.
 async fn register(
     core: &Core,
     shard: &WorkerShard,
-    worker: WorkerId,
     previous: Option<WorkerId>,
-) -> Option<Instant> {
+) -> Option<(WorkerId, Instant)> {
     let mut pause = Duration::from_millis(50);
     loop {
+        let worker = WorkerId(Uuid::from_u128(core.doors.rng.u128()));
         let sent = core.doors.clock.now();
         let registration = Registration {
             worker,
@@ -56,7 +56,7 @@ async fn register(
             version: core.version.clone(),
         };
         match shard.shard.call(shard.shard.store.register(registration)).await {
-            Ok(()) => return Some(sent),
+            Ok(()) => return Some((worker, sent)),
             Err(error) => tracing::debug!(shard = %shard.id, %error, "not registered yet"),
         }
         tokio::select! {
@@ -91,8 +91,7 @@ async fn renew_until_lost(
         }
         let check =
             sent.checked_sub(lease / RENEWALS_PER_LEASE).map(|old| session.runs_since_before(old));
-        let request =
-            RenewRequest { worker: session.worker, lease, check: check.unwrap_or_default() };
+        let request = RenewRequest { worker: session.worker, check: check.unwrap_or_default() };
         let renewal = tokio::select! {
             biased;
             () = core.closed.cancelled() => return,

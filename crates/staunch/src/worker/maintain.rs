@@ -102,7 +102,6 @@ async fn reclaim(core: &Core, shard: &WorkerShard) -> Result<(), Error> {
         claims: CLAIMS_PER_TURN,
         deaths: core.settings.deaths_max,
         dead_error: dead_error(core.settings.deaths_max),
-        lease: core.settings.lease(),
     };
     let Turn::Done(reply) = shard.shard.store.reclaim(request).await? else { return Ok(()) };
     Counts::add(&core.counts.recovered, reply.recovered);

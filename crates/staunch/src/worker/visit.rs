@@ -68,7 +68,8 @@ async fn claim(
         limit,
         look: visit.look,
         mark_position: visit.mark_position,
-        alone: core.is_idle(),
+        // A claim of several runs tells nothing about any one of them.
+        alone: limit == 1 && core.is_idle(),
     };
     session.ask(claim);
     let reply = shard.shard.call(shard.shard.store.dequeue(request)).await;

@@ -1,14 +1,14 @@
 -- Store::reclaim, first: marks leases that have ended, under the maintenance lock.
 -- Reads all of worker, which holds a row for each process, shard-wide (shard_key is always '').
--- $6 moves now() in tests, 0 otherwise. $5 is the longest lease in use: an end farther away than
--- that is not believed, as in renew.
+-- $5 moves now() in tests, 0 otherwise. An end farther away than the worker's own lease lasts is
+-- not believed, as in renew.
 -- ended: steps over a row that is locked, which is one that is being renewed.
 -- charge: when most leases of the shard end together it was the shard that was slow, and nobody's
 -- runs are to blame.
 -- Safe when run by many: one at a time has the lock, and the rows are locked before they change.
 with state as materialized (
   select
-    now() + $6::bigint * interval '1 microsecond' as at,
+    now() + $5::bigint * interval '1 microsecond' as at,
     exists (
       select from cluster c
       where c.shard_key = ''
@@ -31,7 +31,7 @@ ended as materialized (
     and w.lapsed_at is null
     and not (
       w.expires_at > (select g.at from gate g)
-      and w.expires_at <= (select g.at from gate g) + $5::bigint * interval '1 microsecond'
+      and w.expires_at <= (select g.at from gate g) + w.lease_us * interval '1 microsecond'
     )
   order by w.worker_id
   for update skip locked

@@ -21,9 +21,9 @@ former as (
   where w.worker_id = $5::uuid and s.shape_ok
 ),
 stored as (
-  insert into worker (worker_id, started_at, expires_at, pid, host, version)
+  insert into worker (worker_id, started_at, expires_at, lease_us, pid, host, version)
   select
-    $4::uuid, s.at, s.at + $6::bigint * interval '1 microsecond',
+    $4::uuid, s.at, s.at + $6::bigint * interval '1 microsecond', $6::bigint,
     $7::bigint, $8::text, $9::text
   from state s
   where s.shape_ok

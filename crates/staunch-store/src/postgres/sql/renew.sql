@@ -4,12 +4,12 @@
 -- makes one, and it would keep a dead worker's runs for as long.
 -- lost: the probes are lateral, so that no plan reads the whole table for them.
 -- workers: all of worker, which holds a row for each process.
--- Shard-wide (shard_key is always ''). $6 moves now() in tests, 0 otherwise.
+-- Shard-wide (shard_key is always ''). $5 moves now() in tests, 0 otherwise.
 -- Safe when run by many: it changes the worker's own row; a row that the reaper has marked is not
 -- renewed any more, also when that mark was committed while this statement waited for it.
 with state as materialized (
   select
-    now() + $6::bigint * interval '1 microsecond' as at,
+    now() + $5::bigint * interval '1 microsecond' as at,
     exists (
       select from cluster c
       where c.shard_key = ''
@@ -20,12 +20,12 @@ with state as materialized (
 ),
 renewed as (
   update worker w
-  set expires_at = s.at + $5::bigint * interval '1 microsecond'
+  set expires_at = s.at + w.lease_us * interval '1 microsecond'
   from state s
   where w.worker_id = $4::uuid
     and w.lapsed_at is null
     and w.expires_at > s.at
-    and w.expires_at <= s.at + $5::bigint * interval '1 microsecond'
+    and w.expires_at <= s.at + w.lease_us * interval '1 microsecond'
     and s.shape_ok
   returning 1
 )
@@ -43,7 +43,7 @@ select
   ) as ages_us,
   array(
     select i.run_id
-    from unnest($7::uuid[], $8::bigint[]) i (run_id, epoch)
+    from unnest($6::uuid[], $7::bigint[]) i (run_id, epoch)
     left join lateral (
       select true as held
       from workflow w

@@ -157,7 +157,7 @@ cases! {
         the_oldest_claims_go_first_within_the_budget,
         claims_of_a_missing_worker_are_charged,
         one_process_at_a_time_reaps,
-        a_lease_that_ends_too_far_away_is_not_believed,
+        workers_with_longer_leases_live_beside_shorter_ones,
         reapers_at_once_put_a_run_back_once,
     }
     maintenance {

@@ -330,7 +330,7 @@ impl<'a> Driver<'a> {
     async fn renew(&self, a: u8) {
         let worker = self.workers[usize::from(a) % WORKERS];
         let check = self.held.iter().map(|(_, run)| *run).collect();
-        let request = RenewRequest { worker, lease: LEASE, check };
+        let request = RenewRequest { worker, check };
         let visible = |renewal| match renewal {
             Renewal::Lapsed => None,
             Renewal::Live { claims, lost, workers } => {

@@ -255,10 +255,10 @@ pub(super) async fn one_process_at_a_time_reaps(shard: &Shard) {
     drop(lock);
 }
 
-pub(super) async fn a_lease_that_ends_too_far_away_is_not_believed(shard: &Shard) {
-    let worker = shard.new_worker();
+pub(super) async fn workers_with_longer_leases_live_beside_shorter_ones(shard: &Shard) {
+    let patient = shard.new_worker();
     let registration = Registration {
-        worker,
+        worker: patient,
         previous: None,
         lease: Duration::from_secs(3600),
         host: "host".to_owned(),
@@ -266,9 +266,13 @@ pub(super) async fn a_lease_that_ends_too_far_away_is_not_believed(shard: &Shard
         version: "1.0".to_owned(),
     };
     shard.store.register(registration).await.unwrap();
-    shard.one_claimed(worker).await;
+    shard.one_claimed(patient).await;
+    let hasty = shard.worker().await;
+    shard.one_claimed(hasty).await;
+    shard.advance(Duration::from_secs(16));
     let reply = shard.reclaim().await;
     assert_eq!((reply.lapsed, reply.recovered), (1, 1));
+    assert!(matches!(shard.renew(patient, Vec::new()).await, staunch_store::Renewal::Live { .. }));
 }
 
 pub(super) async fn reapers_at_once_put_a_run_back_once(shard: &Shard) {

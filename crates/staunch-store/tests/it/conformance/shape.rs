@@ -121,7 +121,7 @@ async fn try_everything(shard: &Shard, wrong: &Arc<dyn Subject>, before: &Before
         hand_back_claims(worker, vec![claim]);
         acquit(vec![one]);
         register(registration);
-        renew(RenewRequest { worker, lease: LEASE, check: Vec::new() });
+        renew(RenewRequest { worker, check: Vec::new() });
         retire(*idle);
         reclaim(reclaim_request());
         promote_due(10);
