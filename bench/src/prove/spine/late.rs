@@ -44,7 +44,6 @@ pub(super) async fn show(scene: &Scene) -> anyhow::Result<String> {
             claims: 10,
             deaths: 3,
             dead_error: Bytes::from_static(b"{}"),
-            lease: LEASE * 30,
         };
         Ok(matches!(store.reclaim(request).await?, Turn::Done(reply) if reply.recovered == 1))
     })

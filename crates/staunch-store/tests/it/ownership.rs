@@ -16,8 +16,6 @@ use staunch_store::{
 use crate::database::{Database, SCHEMA, shape};
 use crate::path::{live_worker, name, new_run, visit};
 
-const LEASE: Duration = Duration::from_secs(2 * 3600);
-
 /// A shard, a worker that holds runs, and another session.
 struct Scene {
     database: Database,
@@ -311,17 +309,4 @@ async fn another_shard_is_not_listened_to() {
     assert_eq!(refused.kind(), ErrorKind::Misplaced);
     let text = refused.to_string();
     assert!(text.contains("generation 7") && text.contains("generation 1"), "{text}");
-}
-
-#[tokio::test]
-async fn a_lease_that_ends_farther_away_than_it_lasts_is_not_believed() {
-    let mut scene = scene(1).await;
-    sqlx::query("update worker set expires_at = now() + interval '1 hour' where worker_id = $1")
-        .bind(scene.worker.0)
-        .execute(&mut scene.other)
-        .await
-        .unwrap();
-    let request = RenewRequest { worker: scene.worker, check: Vec::new() };
-    assert_eq!(scene.store.renew(request).await.unwrap(), Renewal::Lapsed);
-    assert_eq!(scene.reclaim().await.lapsed, 1);
 }

@@ -42,8 +42,8 @@ const FILL: &[&str] = &[
      select run_id, 0, 1, 0, 'default', 'k' from fixture",
     "insert into step (run_id, seq, epoch, attempts, started_at, shard_key, name, output)
      select run_id, 0, 0, 1, now(), 'k', 'charge', '\\x00' from fixture where n % 2 = 0",
-    "insert into worker (worker_id, expires_at, lapsed_at, pid, host, version)
-     select number::text::uuid, now() + interval '1 hour', case when dead then now() end, 1, '', ''
+    "insert into worker (worker_id, expires_at, lapsed_at, lease_us, pid, host, version)
+     select number::text::uuid, now() + interval '1 hour', case when dead then now() end, 7200000000, 1, '', ''
      from (values ('00000000-0000-0000-0000-000000000002', false),
                   ('00000000-0000-0000-0000-000000000003', true)) v (number, dead)",
     "insert into claim (worker_id, claim_id, run_ids, epochs)
@@ -137,8 +137,8 @@ async fn statements_of_ownership_keep_to_their_indexes() {
          from generate_series(1, {ROWS}) n"
     );
     execute(&mut fixture, sql).await;
-    let live = "insert into worker (worker_id, expires_at, pid, host, version)
-         values ('00000000-0000-0000-0000-000000000001', now() + interval '1 hour', 1, '', '')";
+    let live = "insert into worker (worker_id, expires_at, lease_us, pid, host, version)
+         values ('00000000-0000-0000-0000-000000000001', now() + interval '1 hour', 7200000000, 1, '', '')";
     fixture.execute(live).await.unwrap();
     let options = database.store(shape()).hot_options();
     let mut early = options.connect().await.unwrap();

@@ -37,8 +37,8 @@ pub(crate) async fn live_worker(database: &Database) -> WorkerId {
     let worker = WorkerId(Uuid::now_v7());
     let mut conn = database.connect().await;
     sqlx::query(
-        "insert into worker (worker_id, expires_at, pid, host, version)
-         values ($1, now() + interval '1 hour', 1, 'here', '1')",
+        "insert into worker (worker_id, expires_at, lease_us, pid, host, version)
+         values ($1, now() + interval '1 hour', 7200000000, 1, 'here', '1')",
     )
     .bind(worker.0)
     .execute(&mut conn)

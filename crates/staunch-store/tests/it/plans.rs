@@ -204,8 +204,8 @@ async fn hot_statements_keep_to_their_indexes() {
     make_fixture(&mut fixture).await;
     fixture
         .execute(
-            "insert into worker (worker_id, expires_at, pid, host, version)
-             values ('00000000-0000-0000-0000-000000000001', now() + interval '1 hour', 1, '', '')",
+            "insert into worker (worker_id, expires_at, lease_us, pid, host, version)
+             values ('00000000-0000-0000-0000-000000000001', now() + interval '1 hour', 7200000000, 1, '', '')",
         )
         .await
         .unwrap();
