@@ -61,7 +61,7 @@ const CASES: &[(&str, &str)] = &[
     ("acquit.sql", "{s}, {ids}, {zero}"),
     ("promote_due.sql", "{s}, 1, 200, 2, 0"),
     ("wake_topics.sql", "{s}, 1, 200, 2, 0, '{other}'"),
-    ("renew.sql", "{s}, {worker}, 15000000, 0, {ids}, {zero}"),
+    ("renew.sql", "{s}, {worker}, 0, {ids}, {zero}"),
     ("cancel.sql", "{s}, {ids}, 0"),
     ("results.sql", "{ids}"),
 ];
