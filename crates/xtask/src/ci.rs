@@ -180,7 +180,8 @@ fn licences() -> Result<Note> {
         say("skipped: cargo-deny is not installed");
         return Ok(Some("skipped: cargo-deny is not installed".to_owned()));
     }
-    plain(&mut cargo(&["deny", "--config", ".deny.toml", "check"]))
+    // It finds `.deny.toml` by itself.
+    plain(&mut cargo(&["deny", "check"]))
 }
 
 #[expect(clippy::disallowed_methods, reason = "this tool stands apart from the crates of the door")]

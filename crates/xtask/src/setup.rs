@@ -27,7 +27,7 @@ apt-get install -y --no-install-recommends postgresql
 
 /// Makes sure that there is a Postgres server to start.
 pub(crate) fn run() -> Result<()> {
-    if let Some(folder) = find() {
+    if let Some(folder) = find()? {
         say(&format!("setup: Postgres is in {}", folder.display()));
         return Ok(());
     }
@@ -47,7 +47,7 @@ pub(crate) fn run() -> Result<()> {
         "setup: no Postgres server on this machine, installing the package postgresql with apt-get",
     );
     run::check(install.args(["-c", INSTALL]))?;
-    match find() {
+    match find()? {
         Some(folder) => {
             say(&format!("setup: Postgres is in {}", folder.display()));
             Ok(())
@@ -71,16 +71,22 @@ pub(crate) fn components() -> Result<()> {
 }
 
 /// The folder of the server's binaries, looked for in the same places as the tests do.
-fn find() -> Option<PathBuf> {
+fn find() -> Result<Option<PathBuf>> {
+    let has_server =
+        |folder: &PathBuf| ["postgres", "initdb"].iter().all(|name| folder.join(name).is_file());
     if let Some(folder) = std::env::var_os("STAUNCH_PG_BIN") {
-        return Some(folder.into());
+        let folder = PathBuf::from(folder);
+        if !has_server(&folder) {
+            bail!("STAUNCH_PG_BIN names {}, where there is no server", folder.display());
+        }
+        return Ok(Some(folder));
     }
     let path = std::env::var_os("PATH").unwrap_or_default();
-    debian_folders(Path::new(DEBIAN))
+    Ok(debian_folders(Path::new(DEBIAN))
         .into_iter()
         .chain(pg_config())
         .chain(std::env::split_paths(&path))
-        .find(|folder| folder.join("postgres").is_file() && folder.join("initdb").is_file())
+        .find(has_server))
 }
 
 fn debian_folders(root: &Path) -> Vec<PathBuf> {

@@ -5,6 +5,7 @@ mod docs;
 mod files;
 mod layers;
 mod migrations;
+mod sleeps;
 mod sql;
 mod tree;
 mod words;
@@ -28,8 +29,8 @@ const CHECKS: [fn(&Tree) -> Findings; 13] = [
     layers::backends,
     migrations::numbers,
     docs::links,
+    sleeps::sleeps,
     words::unfinished,
-    words::sleeps,
     words::places,
 ];
 

@@ -23,8 +23,7 @@ pub(super) fn reclaim(
     now: UnixMicros,
     request: &ReclaimRequest,
 ) -> ReclaimReply {
-    let mut reply =
-        ReclaimReply { lapsed: mark_lapsed(state, now), ..ReclaimReply::default() };
+    let mut reply = ReclaimReply { lapsed: mark_lapsed(state, now), ..ReclaimReply::default() };
     let mut orphans = Vec::new();
     for (place, claim) in oldest_lapsed(state, request.claims) {
         state.claims.remove(&place);

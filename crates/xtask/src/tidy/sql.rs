@@ -91,10 +91,10 @@ pub(super) fn built_at_run_time(tree: &Tree) -> Findings {
         if listed || is_test(path) || path.starts_with("crates/xtask/") {
             continue;
         }
-        for (index, line) in text.lines().enumerate() {
-            if line.contains("AssertSqlSafe") || formats_statement(line) {
-                findings.push(format!("{path}:{}: builds a statement at run time", index + 1));
-            }
+        let places = text.match_indices("AssertSqlSafe").map(|(at, _)| at);
+        for at in places.chain(formatted_statements(text)) {
+            let line = text[..at].matches('\n').count() + 1;
+            findings.push(format!("{path}:{line}: builds a statement at run time"));
         }
     }
     findings
@@ -114,11 +114,19 @@ fn without_comments(text: &str) -> String {
     text.lines().map(code).collect::<Vec<_>>().join("\n")
 }
 
-fn formats_statement(line: &str) -> bool {
-    line.match_indices("format!(\"").any(|(at, mark)| {
-        let text = line[at + mark.len()..].to_ascii_lowercase();
-        BEGINNINGS.iter().any(|beginning| text.starts_with(beginning))
-    })
+/// Where `format!` begins its text, plain or raw, on the same line or the next, with a statement.
+fn formatted_statements(text: &str) -> impl Iterator<Item = usize> {
+    text.match_indices("format!(").map(|(at, mark)| (at, &text[at + mark.len()..])).filter_map(
+        |(at, rest)| {
+            let rest = rest.trim_start();
+            let raw = rest.strip_prefix('r').map(|raw| raw.trim_start_matches('#'));
+            let literal = raw.unwrap_or(rest).strip_prefix('"')?.trim_start();
+            let starts = |beginning: &str| {
+                literal.get(..beginning.len()).is_some_and(|is| is.eq_ignore_ascii_case(beginning))
+            };
+            BEGINNINGS.iter().any(|beginning| starts(beginning)).then_some(at)
+        },
+    )
 }
 
 #[cfg(test)]

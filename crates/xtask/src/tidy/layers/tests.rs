@@ -8,7 +8,9 @@ fn findings(file: &str, text: &str) -> Vec<String> {
 #[test]
 fn names_are_found_also_in_groups_and_not_in_comments() {
     let text = "use crate::{a::{B, C}, d, e::F};\n// crate::g\nlet x = crate::h::i(); mycrate::j;";
-    assert_eq!(uses(text), ["a", "d", "e", "h"]);
+    assert_eq!(uses(text, 1), ["a", "d", "e", "h"]);
+    assert_eq!(uses("use super::a;", 1), ["a"]);
+    assert_eq!(uses("use super::a;\nuse super::super::{b, c::D};", 2), ["b", "c"]);
 }
 
 #[test]
@@ -25,6 +27,10 @@ fn the_way_back_is_found() {
     assert_eq!(findings("context/step.rs", "use crate::{commit::C, worker::W};").len(), 1);
     assert_eq!(findings("error.rs", "crate::client::Staunch").len(), 1);
     assert_eq!(findings("commit.rs", "use crate::Staunch;").len(), 1);
+    assert_eq!(findings("commit.rs", "use super::worker::W;").len(), 1);
+    assert_eq!(findings("commit/a.rs", "use super::worker::W;").len(), 0);
+    assert_eq!(findings("client/mod.rs", "use super::worker::W;").len(), 1);
+    assert_eq!(findings("client/start.rs", "use super::super::worker::W;").len(), 1);
 }
 
 #[test]

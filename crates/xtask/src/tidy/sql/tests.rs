@@ -52,7 +52,10 @@ fn a_statement_that_is_put_together_is_found() {
     let user = "crates/staunch/src/a.rs";
     assert_eq!(count(user, "query(AssertSqlSafe(x))"), 1);
     assert_eq!(count(user, "let x = format!(\"Select {y}\");"), 1);
+    assert_eq!(count(user, "let x = format!(\n    r#\"\n  update {y}\"#);"), 1);
     assert_eq!(count(user, "let x = format!(\"selected {y}\");"), 0);
     assert_eq!(count("crates/staunch-local/src/sql.rs", "AssertSqlSafe(x)"), 0);
     assert_eq!(count("crates/a/tests/it/b.rs", "AssertSqlSafe(x)"), 0);
+    let found = built_at_run_time(&Tree::of(&[(user, "\nAssertSqlSafe(x)")]));
+    assert_eq!(found, ["crates/staunch/src/a.rs:2: builds a statement at run time"]);
 }
