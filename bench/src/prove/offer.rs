@@ -27,6 +27,7 @@ pub(super) struct Offer {
     pub(super) first: u64,
     pub(super) count: u64,
     pub(super) per_second: u64,
+    /// The shortest time that a step takes; the longest is twice that.
     pub(super) pause_ms: u64,
 }
 
@@ -76,7 +77,8 @@ async fn start(
     pause_ms: u64,
     offered: Instant,
 ) -> anyhow::Result<Vec<Accepted>> {
-    let items = numbers.clone().map(|number| three.item(number, pause_ms));
+    let pause = |number: u64| pause_ms + number % (pause_ms + 1);
+    let items = numbers.clone().map(|number| three.item(number, pause(number)));
     let outcomes = staunch.start_many(items).await;
     numbers
         .zip(outcomes)

@@ -3,20 +3,28 @@
 //! One process owns a folder at a time and runs its servers; others attach to what runs.
 
 use std::collections::BTreeMap;
-use std::hash::{DefaultHasher, Hash as _, Hasher as _};
+use std::os::unix::ffi::OsStrExt as _;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use anyhow::{Context as _, Result, ensure};
 use serde::{Deserialize, Serialize};
 
 use crate::lock::Lock;
 use crate::postgres::Account;
-use crate::{Cluster, Options, sql};
+use crate::{Cluster, Options, sql, wait};
 
 /// Where the shards of a project are, below the current folder.
 const FOLDER: &str = ".staunch/postgres";
 /// Where they are when the account of the server cannot reach that folder.
 const REACHABLE: &str = "/var/tmp";
+/// How long an owner may take until its servers run, which may have to recover first.
+const OWNER_LIMIT: Duration = Duration::from_secs(120);
+/// How often somebody who wants to attach looks again.
+const PAUSE: Duration = Duration::from_millis(50);
+const LOCK: &str = "owner.lock";
+const PLAN: &str = "plan.json";
+const NOTE: &str = "running.json";
 
 /// How many shards, on how many servers, and where.
 #[derive(Clone, Debug)]
@@ -74,7 +82,7 @@ impl DevShards {
     /// Fails when another process owns the folder, or when it was made for other numbers.
     pub async fn start(options: &DevOptions) -> Result<Self> {
         let folder = make_folder(&options.folder)?;
-        let lock = Lock::attempt(&folder.join("owner.lock"))?.with_context(|| {
+        let lock = Lock::attempt(&folder.join(LOCK))?.with_context(|| {
             format!("another process runs the shards of {}; attach to it", folder.display())
         })?;
         Self::own(options, folder, lock).await
@@ -82,7 +90,7 @@ impl DevShards {
 
     /// The addresses of the shards that another process runs from `folder`.
     pub async fn attach(folder: &Path) -> Result<Self> {
-        let note = folder.join("running.json");
+        let note = folder.join(NOTE);
         let not_running = || format!("no process runs the shards of {}", folder.display());
         let text = std::fs::read(&note).with_context(not_running)?;
         let running: Running = serde_json::from_slice(&text).context("reading running.json")?;
@@ -93,13 +101,21 @@ impl DevShards {
         Ok(Self { urls: running.urls, owned: None })
     }
 
-    /// Starts the shards, or attaches to them when another process runs as many from this folder.
+    /// Starts the shards, or attaches to them when another process runs as many from this folder;
+    /// waits for one that is starting them.
     pub async fn start_or_attach(options: &DevOptions) -> Result<Self> {
         let folder = make_folder(&options.folder)?;
-        if let Some(lock) = Lock::attempt(&folder.join("owner.lock"))? {
-            return Self::own(options, folder, lock).await;
-        }
-        let attached = Self::attach(&folder).await?;
+        let deadline = wait::now() + OWNER_LIMIT;
+        let attached = loop {
+            if let Some(lock) = Lock::attempt(&folder.join(LOCK))? {
+                return Self::own(options, folder, lock).await;
+            }
+            match Self::attach(&folder).await {
+                Ok(attached) => break attached,
+                Err(error) if wait::now() >= deadline => return Err(error),
+                Err(_) => tokio::time::sleep(PAUSE).await,
+            }
+        };
         ensure!(
             attached.urls.len() == options.shards,
             "{} shards run from {}, not {}",
@@ -112,13 +128,19 @@ impl DevShards {
 
     /// Removes the shards of `folder` and their data, if there are any.
     ///
-    /// Fails when another process runs them.
+    /// Fails when another process runs them, and when the folder holds anything but shards.
     pub fn discard(folder: &Path) -> Result<()> {
         if !folder.exists() {
             return Ok(());
         }
         let folder = make_folder(folder)?;
-        let _lock = Lock::attempt(&folder.join("owner.lock"))?
+        let empty = std::fs::read_dir(&folder).context("listing the shards")?.next().is_none();
+        ensure!(
+            empty || (folder.join(LOCK).exists() && folder.join(PLAN).exists()),
+            "{} holds no shards, so it is left alone",
+            folder.display()
+        );
+        let _lock = Lock::attempt(&folder.join(LOCK))?
             .with_context(|| format!("another process runs the shards of {}", folder.display()))?;
         let data = data_folder(&folder)?;
         for gone in [data, folder] {
@@ -148,6 +170,11 @@ impl DevShards {
 
     async fn own(options: &DevOptions, folder: PathBuf, lock: Lock) -> Result<Self> {
         check_plan(options, &folder)?;
+        let note = folder.join(NOTE);
+        // What a killed owner noted: somebody else may have its ports by now.
+        if note.exists() {
+            std::fs::remove_file(&note).context("removing the note of an owner that has gone")?;
+        }
         let data = data_folder(&folder)?;
         let clusters = start_servers(options, &data).await?;
         let mut urls = Vec::with_capacity(options.shards);
@@ -155,9 +182,12 @@ impl DevShards {
             let cluster = &clusters[shard % options.servers];
             urls.push(cluster.ensure_database(&format!("shard_{shard}")).await?);
         }
-        let note = folder.join("running.json");
         let running = Running { urls, data };
-        std::fs::write(&note, serde_json::to_vec_pretty(&running)?).context("noting the shards")?;
+        // Whole or not at all, for whoever reads it.
+        let half = note.with_extension("half");
+        std::fs::write(&half, serde_json::to_vec_pretty(&running)?)
+            .and_then(|()| std::fs::rename(&half, &note))
+            .context("noting the shards")?;
         Ok(Self { urls: running.urls, owned: Some(Owned { note, clusters, _lock: lock }) })
     }
 }
@@ -184,7 +214,7 @@ fn check_plan(options: &DevOptions, folder: &Path) -> Result<()> {
         plan.servers,
         plan.shards
     );
-    let file = folder.join("plan.json");
+    let file = folder.join(PLAN);
     let Ok(text) = std::fs::read(&file) else {
         return std::fs::write(&file, serde_json::to_vec(&plan)?).context("noting the plan");
     };
@@ -204,12 +234,17 @@ fn data_folder(folder: &Path) -> Result<PathBuf> {
     if Account::of_this_process()?.reaches(&folder.join("server_0")) {
         return Ok(folder.to_owned());
     }
-    let mut hasher = DefaultHasher::new();
-    folder.hash(&mut hasher);
-    let data = PathBuf::from(format!("{REACHABLE}/staunch-dev-{:016x}", hasher.finish()));
+    let data = PathBuf::from(format!("{REACHABLE}/staunch-dev-{:016x}", digest(folder)));
     tracing::info!(data = %data.display(), "the server cannot reach the folder, so the data is there");
     std::fs::create_dir_all(&data).with_context(|| format!("creating {}", data.display()))?;
     Ok(data)
+}
+
+/// The same for the same path, whatever compiled this (FNV-1a): the data must be found again.
+fn digest(path: &Path) -> u64 {
+    path.as_os_str().as_bytes().iter().fold(0xcbf2_9ce4_8422_2325, |digest, byte| {
+        (digest ^ u64::from(*byte)).wrapping_mul(0x0000_0100_0000_01b3)
+    })
 }
 
 /// Starts all servers at once: making a data folder takes a second each.

@@ -4,7 +4,7 @@ mod account;
 mod binaries;
 mod cluster;
 mod options;
-mod process;
+pub(crate) mod process;
 mod server;
 mod watchdog;
 

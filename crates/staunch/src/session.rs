@@ -32,6 +32,8 @@ impl SessionCell {
 pub(crate) struct Session {
     pub(crate) worker: WorkerId,
     lost: CancellationToken,
+    /// Until when the lease holds for certain, by our clock.
+    safe_until: Mutex<Option<Instant>>,
     book: Mutex<Book>,
 }
 
@@ -70,7 +72,12 @@ pub(crate) struct Reconciled {
 
 impl Session {
     pub(crate) fn new(worker: WorkerId) -> Self {
-        Self { worker, lost: CancellationToken::new(), book: Mutex::default() }
+        Self {
+            worker,
+            lost: CancellationToken::new(),
+            safe_until: Mutex::default(),
+            book: Mutex::default(),
+        }
     }
 
     fn book(&self) -> std::sync::MutexGuard<'_, Book> {
@@ -80,6 +87,18 @@ impl Session {
     /// Whether the lease has ended.
     pub(crate) fn is_lost(&self) -> bool {
         self.lost.is_cancelled()
+    }
+
+    /// The lease holds until `moment`, by our clock.
+    pub(crate) fn keep_until(&self, moment: Instant) {
+        *self.safe_until.lock().unwrap_or_else(PoisonError::into_inner) = Some(moment);
+    }
+
+    /// Whether the lease holds now. A process that stood still finds out here, before anything else
+    /// of it may have run.
+    pub(crate) fn holds(&self, now: Instant) -> bool {
+        let safe_until = *self.safe_until.lock().unwrap_or_else(PoisonError::into_inner);
+        !self.is_lost() && safe_until.is_none_or(|moment| now < moment)
     }
 
     /// Waits until the lease has ended.

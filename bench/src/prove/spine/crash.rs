@@ -17,7 +17,8 @@ const WORKERS: usize = 4;
 /// Between two kills; longer than a lease, so that what was left behind is taken over.
 const BETWEEN: Duration = Duration::from_millis(2_600);
 const SERVER_DOWN: Duration = Duration::from_secs(2);
-const PAUSE_MS: u64 = 15;
+/// Long enough that each kill hits many runs.
+const PAUSE_MS: u64 = 80;
 /// From the last start to the end of the last run.
 const TAIL_LIMIT: Duration = Duration::from_secs(90);
 

@@ -40,11 +40,8 @@ pub(super) async fn show(scene: &Scene) -> anyhow::Result<String> {
     let owner = Hand { store: &*store, worker: id() };
     owner.register(LEASE * 30).await?;
     until("the lease of the stale one has ended", LIMIT, async || {
-        let request = ReclaimRequest {
-            claims: 10,
-            deaths: 3,
-            dead_error: Bytes::from_static(b"{}"),
-        };
+        let request =
+            ReclaimRequest { claims: 10, deaths: 3, dead_error: Bytes::from_static(b"{}") };
         Ok(matches!(store.reclaim(request).await?, Turn::Done(reply) if reply.recovered == 1))
     })
     .await?;

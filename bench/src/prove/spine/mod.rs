@@ -3,6 +3,7 @@
 mod build;
 mod clone;
 mod crash;
+mod drain;
 mod freeze;
 mod gates;
 mod input;
@@ -43,7 +44,8 @@ async fn losses(scene: &Scene) -> anyhow::Result<Shown> {
     let crashes = crash::show(scene).await?;
     let replies = replies::show(scene).await?;
     let kinds = gates::show(scene).await?;
-    Ok(Shown::Ok(format!("{crashes}; {replies}; {kinds}")))
+    let drained = drain::show(scene).await?;
+    Ok(Shown::Ok(format!("{crashes}; {replies}; {kinds}; {drained}")))
 }
 
 /// A worker that wakes up after others have taken its runs.

@@ -33,7 +33,7 @@ pub(super) async fn show(scene: &Scene) -> anyhow::Result<String> {
         first: 0,
         count: if scene.quick { 4_000 } else { 20_000 },
         per_second: if scene.quick { 400 } else { 800 },
-        pause_ms: 10,
+        pause_ms: 40,
     };
     let folder = scene.folder("replies")?;
     let servers = servers::start(SHARDS).await?;

@@ -21,7 +21,18 @@ pub(super) async fn show(scene: &Scene) -> anyhow::Result<Shown> {
     ensure!(ran.status.success(), "the simulation failed: {}", build::tail(&ran));
     let text =
         String::from_utf8_lossy(&ran.stdout).into_owned() + &String::from_utf8_lossy(&ran.stderr);
-    let seeds = text.lines().rev().find(|line| line.contains("seeds"));
-    let seeds = seeds.context("the simulation does not say how many seeds it ran")?;
-    Ok(Shown::Ok(format!("simulation of {seconds} s: {}", seeds.trim())))
+    let (seeds, per_second) = seeds(&text).context("it does not say how many seeds it ran")?;
+    Ok(Shown::Ok(format!("simulation: {seeds} seeds, {per_second:.0}/s, none failed")))
 }
+
+/// From the line `1234 seeds from 0 in 60.0s`: how many, and how many a second.
+fn seeds(text: &str) -> Option<(u64, f64)> {
+    let line = text.lines().find(|line| line.contains(" seeds from "))?;
+    let mut words = line.split_whitespace();
+    let seeds: u32 = words.next()?.parse().ok()?;
+    let took: f64 = words.last()?.strip_suffix('s')?.parse().ok()?;
+    Some((seeds.into(), f64::from(seeds) / took.max(f64::EPSILON)))
+}
+
+#[cfg(test)]
+mod tests;

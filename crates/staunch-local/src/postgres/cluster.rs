@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use std::process::Child;
 use std::time::Duration;
 
-use anyhow::{Context as _, Result, bail};
+use anyhow::{Context as _, Result, bail, ensure};
 use tempfile::TempDir;
 
 use super::account::Account;
@@ -14,6 +14,8 @@ use super::{Binaries, Options, find_binaries, process};
 use crate::lock::Lock;
 use crate::sql;
 
+/// The lock of the owner, which also marks a folder as a server's.
+const OWNER: &str = "owner.lock";
 /// How long the watchdog of an owner that was killed may still be at work.
 const OWNER_LIMIT: Duration = Duration::from_secs(5);
 
@@ -39,7 +41,8 @@ impl Cluster {
     /// Makes the data folder if there is none, starts the server and waits until it takes
     /// connections.
     ///
-    /// A kept folder has one owner at a time. A server that a crashed owner left behind is ended.
+    /// A kept folder has one owner at a time. A server that a crashed owner left behind is ended. A
+    /// folder that holds something else is refused: it is to become the server's own.
     pub fn start(options: Options) -> Result<Self> {
         let binaries = match &options.binaries {
             Some(binaries) => binaries.clone(),
@@ -206,11 +209,22 @@ fn choose_folder(options: &Options, account: Account) -> Result<(PathBuf, Option
             wanted.display()
         );
     }
+    ensure!(
+        wanted.join(OWNER).exists() || is_empty(&wanted)?,
+        "{} holds something that is no server of ours; choose an empty folder",
+        wanted.display()
+    );
     Ok((wanted, None))
 }
 
+fn is_empty(folder: &Path) -> Result<bool> {
+    let mut entries =
+        std::fs::read_dir(folder).with_context(|| format!("listing {}", folder.display()))?;
+    Ok(entries.next().is_none())
+}
+
 fn own(folder: &Path) -> Result<Lock> {
-    Lock::within(&folder.join("owner.lock"), OWNER_LIMIT)?
+    Lock::within(&folder.join(OWNER), OWNER_LIMIT)?
         .with_context(|| format!("another process owns the server in {}", folder.display()))
 }
 

@@ -82,7 +82,11 @@ pub(crate) fn thaw(postmaster: i32) -> Result<()> {
 
 /// Kills the server and all its children at once, as a crash of the machine would.
 pub(crate) fn kill_family(postmaster: i32) -> Result<Vec<i32>> {
-    freeze(postmaster)?;
+    // Stopped first, so that none is missed. One that hangs in the kernel does not stop, and is
+    // killed all the same.
+    if let Err(error) = freeze(postmaster) {
+        tracing::warn!(%error, "killing a server that runs on");
+    }
     let all = family(postmaster)?;
     for &id in &all {
         send(id, Signal::SIGKILL)?;
@@ -175,6 +179,18 @@ fn command_names(id: i32, data: &Path) -> bool {
         },
     };
     String::from_utf8_lossy(&named).contains(&*data.to_string_lossy())
+}
+
+/// The shells that watch the server in `folder`, as Linux lists them.
+#[cfg(test)]
+pub(crate) fn watchdogs_of(folder: &Path) -> Vec<i32> {
+    let watches = |one: &Process| {
+        let line = std::fs::read(format!("/proc/{}/cmdline", one.id)).unwrap_or_default();
+        let line = String::from_utf8_lossy(&line).into_owned();
+        line.contains("staunch-watchdog") && line.contains(&*folder.to_string_lossy())
+    };
+    let found = list().unwrap().into_iter().filter(|one| one.lives() && watches(one));
+    found.map(|one| one.id).collect()
 }
 
 #[cfg(test)]

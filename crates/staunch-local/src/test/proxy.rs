@@ -155,6 +155,8 @@ impl ChaosProxy {
 
 impl Drop for ChaosProxy {
     fn drop(&mut self) {
+        // The task may be at work on another thread, and then ends only after it has let one more in.
+        self.refuse(true);
         self.accepting.abort();
         self.cut();
     }
@@ -202,13 +204,7 @@ impl Delays {
 
 async fn accept(listener: TcpListener, shared: Arc<Shared>) {
     while let Ok((client, _)) = listener.accept().await {
-        if shared.refusing.load(Ordering::Relaxed) {
-            continue;
-        }
-        let id = shared.accepted.fetch_add(1, Ordering::Relaxed) + 1;
-        let mode = if shared.silent.load(Ordering::Relaxed) { Mode::Silent } else { Mode::Open };
-        let link = Link { id, mode: Arc::new(watch::Sender::new(mode)), delays: Arc::default() };
-        lock(&shared.links).insert(id, link.clone());
+        let Some((id, link)) = admit(&shared) else { continue };
         let shared = Arc::clone(&shared);
         spawn(async move {
             if let Err(error) = serve(client, &link, &shared).await {
@@ -217,6 +213,21 @@ async fn accept(listener: TcpListener, shared: Arc<Shared>) {
             lock(&shared.links).remove(&id);
         });
     }
+}
+
+/// Lists a new connection, unless none is let in.
+fn admit(shared: &Shared) -> Option<(u64, Link)> {
+    // Under the lock that those who cut or silence take after they have set what is to hold from
+    // now on: so a connection is in the list for them, or it knows.
+    let mut links = lock(&shared.links);
+    if shared.refusing.load(Ordering::Relaxed) {
+        return None;
+    }
+    let id = shared.accepted.fetch_add(1, Ordering::Relaxed) + 1;
+    let mode = if shared.silent.load(Ordering::Relaxed) { Mode::Silent } else { Mode::Open };
+    let link = Link { id, mode: Arc::new(watch::Sender::new(mode)), delays: Arc::default() };
+    links.insert(id, link.clone());
+    Some((id, link))
 }
 
 async fn serve(client: TcpStream, link: &Link, shared: &Shared) -> Result<()> {

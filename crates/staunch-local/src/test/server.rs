@@ -82,16 +82,22 @@ impl Server {
             return Ok(Self { admin, _user: None });
         }
         tokio::task::spawn_blocking(|| {
-            let base = base_folder()?;
-            // Held only while somebody joins or starts a server, never while it is used.
-            let _lock = Lock::wait(&base.join("lock"))?;
-            match join_current(&base) {
-                Some(server) => Ok(server),
-                None => begin(&base),
-            }
+            let linger = if keeps_failed() { LINGER_KEPT_SECONDS } else { LINGER_SECONDS };
+            join_or_begin(&base_folder()?, linger)
         })
         .await
         .context("starting the shared test server")?
+    }
+}
+
+/// Joins the server that runs below `base`, or starts one, which waits `linger` seconds for the next
+/// user when the last has gone.
+fn join_or_begin(base: &Path, linger: u32) -> Result<Server> {
+    // Held only while somebody joins or starts a server, never while it is used.
+    let _lock = Lock::wait(&base.join("lock"))?;
+    match join_current(base) {
+        Some(server) => Ok(server),
+        None => begin(base, linger),
     }
 }
 
@@ -134,7 +140,7 @@ fn join_current(base: &Path) -> Option<Server> {
 }
 
 /// Starts a server and joins it.
-fn begin(base: &Path) -> Result<Server> {
+fn begin(base: &Path, linger: u32) -> Result<Server> {
     remove_leftovers(base);
     let name = uuid::Uuid::now_v7().simple().to_string();
     let folder = base.join(&name[name.len() - 8..]);
@@ -142,7 +148,7 @@ fn begin(base: &Path) -> Result<Server> {
     let pipe = folder.join("users");
     let made = Command::new("mkfifo").arg("-m").arg("600").arg(&pipe).status();
     ensure!(made.context("running mkfifo")?.success(), "mkfifo failed");
-    watch(&folder)?;
+    watch(&folder, linger)?;
     let mut user = None;
     wait::until(WATCHDOG_LIMIT, || {
         user = enter(&folder).ok();
@@ -165,8 +171,7 @@ fn enter(folder: &Path) -> Result<File> {
     Ok(pipe)
 }
 
-fn watch(folder: &Path) -> Result<()> {
-    let linger = if keeps_failed() { LINGER_KEPT_SECONDS } else { LINGER_SECONDS };
+fn watch(folder: &Path, linger: u32) -> Result<()> {
     Command::new("/bin/sh")
         .arg("-c")
         .arg(format!("{END_SERVER}{SCRIPT}"))

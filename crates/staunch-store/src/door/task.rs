@@ -136,3 +136,6 @@ impl<T> Future for Task<T> {
         Pin::new(&mut self.0).poll(context).map(Result::ok)
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -48,12 +48,11 @@ impl Enqueuer {
 
     async fn write(&self, runs: &[NewRun], first: Try) -> Vec<Result<(), Error>> {
         let call = |runs: Vec<NewRun>, attempt: Try| {
-            let attempt = if first == Try::Again { first } else { attempt };
             let count = runs.len();
             let stored = self.shard.store.enqueue(runs, attempt);
             Box::pin(async move { stored.await.map(|()| vec![(); count]) }) as _
         };
-        let outcomes = write_known(&self.shard, runs, self.timeout, call).await;
+        let outcomes = write_known(&self.shard, runs, self.timeout, first, call).await;
         self.put(runs, outcomes.iter().map(Result::is_ok));
         outcomes
     }
@@ -69,7 +68,8 @@ impl Flush<NewRun, Result<KeyedOutcome, Error>> for KeyedEnqueuer {
     async fn flush(&self, runs: Vec<NewRun>) -> Vec<Result<KeyedOutcome, Error>> {
         let Self(enqueuer) = self;
         let call = |runs: Vec<NewRun>, _: Try| enqueuer.shard.store.enqueue_keyed(runs);
-        let outcomes = write_known(&enqueuer.shard, &runs, enqueuer.timeout, call).await;
+        let outcomes =
+            write_known(&enqueuer.shard, &runs, enqueuer.timeout, Try::First, call).await;
         let created = |outcome: &Result<_, _>| matches!(outcome, Ok(KeyedOutcome::Created));
         enqueuer.put(&runs, outcomes.iter().map(created));
         outcomes

@@ -14,11 +14,13 @@ const FIRST_PAUSE: Duration = Duration::from_millis(20);
 const LONGEST_PAUSE: Duration = Duration::from_secs(1);
 
 /// Sends `items` by `call`, again while the shard does not answer and the time is not over, and in
-/// halves when one of them spoils the batch.
+/// halves when one of them spoils the batch. `first` says whether an earlier write may have stored
+/// them already: then no failure means that they are not there.
 pub(crate) async fn write_known<T: Clone, R>(
     shard: &Shard,
     items: &[T],
     timeout: Duration,
+    first: Try,
     call: impl Fn(Vec<T>, Try) -> StoreFuture<Vec<R>>,
 ) -> Vec<Result<R, Error>> {
     let deadline = shard.doors.clock.now() + timeout;
@@ -26,7 +28,7 @@ pub(crate) async fn write_known<T: Clone, R>(
     let everything: Range<usize> = 0..items.len();
     let mut open = vec![everything];
     while let Some(range) = open.pop() {
-        match write_slice(shard, &items[range.clone()], deadline, &call).await {
+        match write_slice(shard, &items[range.clone()], deadline, first, &call).await {
             Ok(answers) => {
                 for (slot, answer) in outcomes[range].iter_mut().zip(answers) {
                     *slot = Some(Ok(answer));
@@ -54,9 +56,10 @@ async fn write_slice<T: Clone, R>(
     shard: &Shard,
     items: &[T],
     deadline: Instant,
+    first: Try,
     call: &impl Fn(Vec<T>, Try) -> StoreFuture<Vec<R>>,
 ) -> Result<Vec<R>, staunch_store::Error> {
-    let mut attempt = Try::First;
+    let mut attempt = first;
     let mut pause = FIRST_PAUSE;
     let mut last = None;
     loop {

@@ -12,6 +12,7 @@ use crate::commit::Committer;
 use crate::control::{Control, Verdict};
 use crate::error::RunError;
 use crate::registry::States;
+use crate::session::Session;
 
 /// What a worker knows of a run when it starts it.
 pub(crate) struct RunParts {
@@ -21,6 +22,7 @@ pub(crate) struct RunParts {
     pub(crate) name: Name,
     pub(crate) queue: Name,
     pub(crate) epoch: Epoch,
+    pub(crate) session: Arc<Session>,
     pub(crate) committer: Committer,
     pub(crate) control: Arc<Control>,
     pub(crate) states: Arc<States>,

@@ -230,6 +230,11 @@ where
 {
     let mut attempt = 1;
     loop {
+        // The lease may have ended while this process stood still, and the step been recorded by
+        // the run's next owner.
+        if !run.parts.session.holds(run.parts.doors.clock.now()) {
+            return run.stop(Verdict::Lost).await;
+        }
         let ctx = StepCtx { run: run.clone(), seq, attempt };
         let tried = AssertUnwindSafe(async { body(ctx).await }).catch_unwind();
         let outcome = match options.timeout {

@@ -77,6 +77,7 @@ async fn renew_until_lost(
 ) {
     let lease = core.settings.lease();
     let mut safe_until = registered + lease - lease / MARGIN_PARTS;
+    session.keep_until(safe_until);
     let mut next = registered + lease / RENEWALS_PER_LEASE;
     loop {
         tokio::select! {
@@ -106,6 +107,7 @@ async fn renew_until_lost(
                 shard.renewal_us.store(micros, Ordering::Relaxed);
                 shard.live_workers.store(workers.max(1), Ordering::Relaxed);
                 safe_until = sent + lease - lease / MARGIN_PARTS;
+                session.keep_until(safe_until);
                 next = sent + core.doors.rng.jitter(lease / RENEWALS_PER_LEASE, 0.1);
                 let found = session.reconcile(&claims, &lost, sent, settled(core));
                 if found.stopped > 0 {

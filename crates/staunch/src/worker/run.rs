@@ -49,7 +49,7 @@ pub(crate) async fn drive(core: &Arc<Core>, launch: Launch) {
     let name = claimed.name.clone();
     let Some(shard) = core.shard(shard) else { return };
     let input = claimed.input.clone();
-    let run = Run::new(parts(core, shard, claimed, control.clone(), history));
+    let run = Run::new(parts(core, shard, claimed, session.clone(), control.clone(), history));
     core.suspects.began(&run);
     let span = tracing::info_span!(
         "workflow",
@@ -60,8 +60,9 @@ pub(crate) async fn drive(core: &Arc<Core>, launch: Launch) {
         attempt = run.parts.epoch + 1,
     );
     let ended = execute(core, &run, &control, input).instrument(span.clone()).await;
-    settle(core, shard, &run, ended).instrument(span).await;
-    session.finish(run.held());
+    if settle(core, shard, &session, &run, ended).instrument(span).await {
+        session.finish(run.held());
+    }
     core.suspects.ended(run.parts.run_id);
     core.counts.running.fetch_sub(1, Ordering::AcqRel);
     drop(slot);
@@ -71,6 +72,7 @@ fn parts(
     core: &Core,
     shard: &WorkerShard,
     claimed: ClaimedRun,
+    session: Arc<Session>,
     control: Arc<Control>,
     history: Vec<StepRecord>,
 ) -> RunParts {
@@ -81,6 +83,7 @@ fn parts(
         name: claimed.name,
         queue: claimed.group.queue,
         epoch: claimed.epoch,
+        session,
         committer: shard.committer.clone(),
         control,
         states: core.states.clone(),
@@ -117,20 +120,38 @@ fn limited(run: &Run, output: Bytes) -> Result<Bytes, RunError> {
     Err(RunError::new("payload_too_large", message))
 }
 
-/// Makes the end of a run durable.
-async fn settle(core: &Arc<Core>, shard: &WorkerShard, run: &Arc<Run>, ended: Ended) {
+/// Makes the end of a run durable. False when the run is still this worker's, whose claim must then
+/// stay for the reaper: a claim that is deleted before its runs are done with orphans them.
+async fn settle(
+    core: &Arc<Core>,
+    shard: &WorkerShard,
+    session: &Session,
+    run: &Arc<Run>,
+    ended: Ended,
+) -> bool {
     match ended {
         Ended::With(result) => complete(core, shard, run, result).await,
         Ended::Stopped(Verdict::Fail(error)) => complete(core, shard, run, Err(error)).await,
-        Ended::Stopped(Verdict::HandBack) => {
-            if shard.hand_back.submit(run.held(), 0).await == Some(true) {
-                Counts::add(&core.counts.handed_back, 1);
-            }
-        }
+        Ended::Stopped(Verdict::HandBack) => return hand_back(core, shard, session, run).await,
         Ended::Stopped(Verdict::Lost) => {
             tracing::debug!("the run is no longer this worker's; nothing more is written");
         }
-        Ended::Unknown => park(core, shard, run).await,
+        Ended::Unknown => return park(core, shard, session, run).await,
+    }
+    true
+}
+
+/// Hands a run back, again until it is done, the lease is lost or the worker is closed.
+async fn hand_back(core: &Core, shard: &WorkerShard, session: &Session, run: &Run) -> bool {
+    loop {
+        match shard.hand_back.submit(run.held(), 0).await {
+            Some(true) => {
+                Counts::add(&core.counts.handed_back, 1);
+                return true;
+            }
+            Some(false) if !session.is_lost() => {}
+            Some(false) | None => return false,
+        }
     }
 }
 
@@ -177,16 +198,15 @@ pub(crate) fn topic_of(name: &Name) -> Option<Name> {
     Name::new(format!("workflow:{name}")).ok()
 }
 
-/// This worker does not know the workflow: it waits for one that does.
-async fn park(core: &Core, shard: &WorkerShard, run: &Run) {
+/// This worker does not know the workflow: it waits for one that does. False as in [`settle`].
+async fn park(core: &Core, shard: &WorkerShard, session: &Session, run: &Run) -> bool {
     let held = run.held();
     tracing::warn!(
         workflow.name = %run.parts.name,
         "no code for this workflow here; the run waits for a worker that has it"
     );
     let Some(topic) = topic_of(&run.parts.name) else {
-        shard.hand_back.submit(held, 0).await;
-        return;
+        return hand_back(core, shard, session, run).await;
     };
     let (run_id, epoch) = (held.run_id, held.epoch);
     let park = Park { run_id, epoch, shard_key: run.parts.shard_key.clone(), topic };
@@ -195,4 +215,5 @@ async fn park(core: &Core, shard: &WorkerShard, run: &Run) {
     {
         Counts::add(&core.counts.parked, 1);
     }
+    true
 }

@@ -31,7 +31,7 @@ impl Life {
 pub(crate) type Done = Vec<Option<u64>>;
 
 #[workflow]
-pub(crate) async fn job(ctx: Ctx, job: Job) -> Result<Done> {
+pub(crate) async fn plain(ctx: Ctx, job: Job) -> Result<Done> {
     work(ctx, job).await
 }
 
@@ -52,6 +52,9 @@ async fn work(ctx: Ctx, job: Job) -> Result<Done> {
     for (seq, plan) in (0..).zip(job.steps) {
         done.push(step(&ctx, seq, plan).await.ok());
     }
+    if job.linger_ms > 0 {
+        tokio::time::sleep(Duration::from_millis(job.linger_ms)).await;
+    }
     anyhow::ensure!(!job.fails, "job {} is to fail", job.token);
     Ok(done)
 }
@@ -68,7 +71,7 @@ async fn step(ctx: &Ctx, seq: i64, plan: StepPlan) -> Result<u64, StepError> {
         let (life, plan, bad) = (life.clone(), plan.clone(), attempt <= plan.bad);
         async move {
             let process = life.process;
-            let execution = life.sim.begin_body(Body { run_id, seq, epoch, process, event: 0 });
+            let execution = life.sim.begin_body(Body { run_id, seq, epoch, process });
             tokio::time::sleep(Duration::from_millis(plan.ms)).await;
             if plan.deadly {
                 life.end();

@@ -1,9 +1,7 @@
 //! Stores that break a promise, to show that the judge is awake.
 
 use staunch::store::memory::MemoryStore;
-use staunch::store::{
-    Epoch, HeldRun, Inspect, KeyedOutcome, NewRun, RunResult, Store, WriteBatch,
-};
+use staunch::store::{Epoch, HeldRun, Inspect, KeyedOutcome, NewRun, RunResult, Store, WriteBatch};
 
 use crate::faulty::at_once;
 

@@ -21,11 +21,21 @@ pub(crate) struct Profile {
     /// Faults of whole processes and shards.
     pub(crate) kills: u64,
     pub(crate) freezes: u64,
+    pub(crate) stalls: u64,
     pub(crate) drains: u64,
     pub(crate) outages: u64,
     pub(crate) held_locks: u64,
     pub(crate) poison: u64,
+    /// One step takes so long that a suspect is acquitted.
+    pub(crate) marathon: bool,
+    /// Longest step.
+    pub(crate) step_ms: u64,
+    /// Starts come together at multiples of this, so that they share statements.
+    pub(crate) burst_ms: u64,
 }
+
+/// Longer than the trial of a suspect.
+const MARATHON_MS: u64 = 64_000;
 
 /// How many calls in a thousand suffer what.
 #[derive(Clone, Copy, Debug, Default)]
@@ -59,6 +69,10 @@ impl Profile {
         settings.claim_max = number(pick(&[1, 5, 200]));
         settings.dequeue_locks = number(pick(&[1, 2]));
         settings.idle_poll_ms = pick(&[50, 200]);
+        let processes = pick(&[2, 2, 3, 4]);
+        let orders = pick(&[12, 30, 60, 150]);
+        // The whole work must fit the bound within which everything has to become quiet.
+        let longest_step = 40_000 * u64::from(settings.concurrency) * processes / orders;
         let some = |most: u64, chance: u64| {
             if dice.below(100) < chance { dice.below(most) + 1 } else { 0 }
         };
@@ -72,25 +86,29 @@ impl Profile {
         };
         Self {
             shards: number(pick(&[1, 1, 2, 3])),
-            processes: index(pick(&[2, 2, 3, 4])),
-            orders: pick(&[12, 30, 60, 150]),
+            processes: index(processes),
+            orders,
             unrest: Duration::from_secs(pick(&[3, 6, 10])),
             lease,
-            settings,
             rates,
             kills: some(4, 60),
             freezes: some(4, 50),
+            stalls: some(6, 40),
             drains: some(3, 40),
             outages: some(2, 20),
             held_locks: some(4, 40),
             poison: some(2, 25),
+            marathon: dice.below(100) < 8,
+            step_ms: pick(&[50, 400, settings.lease_ms * 2]).min(longest_step),
+            burst_ms: pick(&[1, 1, 100, 700]),
+            settings,
         }
     }
 
     /// Whether processes die, or seem to, for other reasons than poison.
     pub(crate) fn blames_only_poison(&self) -> bool {
         let Rates { slow_before, slow_after, late, lost, refused, .. } = self.rates;
-        self.kills + self.freezes + self.drains + self.outages == 0
+        self.kills + self.freezes + self.stalls + self.drains + self.outages == 0
             && slow_before + slow_after + late + lost + refused == 0
     }
 }
@@ -101,6 +119,9 @@ pub(crate) struct Job {
     /// Tells runs apart, whatever their id.
     pub(crate) token: u64,
     pub(crate) steps: Vec<StepPlan>,
+    /// Waits outside a step before its end, anew in each process: a former owner's end may come
+    /// meanwhile.
+    pub(crate) linger_ms: u64,
     /// The workflow ends with an error.
     pub(crate) fails: bool,
 }
@@ -148,13 +169,13 @@ impl Order {
         let name = match dice.below(10) {
             _ if poison => "poison",
             0 => "rare",
-            _ => "job",
+            _ => "plain",
         };
         let steps = (0..dice.below(5)).map(|_| StepPlan {
             bad: if chance(20) { number(dice.below(3)) } else { 0 },
             panics: chance(30),
             attempts: number(1 + dice.below(3)),
-            ms: if chance(50) { 0 } else { dice.below(400) },
+            ms: if chance(50) { 0 } else { dice.below(profile.step_ms) },
             deadly: false,
         });
         let mut steps: Vec<_> = steps.collect();
@@ -164,20 +185,25 @@ impl Order {
             steps.truncate(1);
             steps.push(StepPlan { bad, panics, attempts, ms, deadly });
         }
+        if token == profile.poison && profile.marathon {
+            let (bad, panics, attempts, deadly) = (0, false, 1, false);
+            steps = vec![StepPlan { bad, panics, attempts, ms: MARATHON_MS, deadly }];
+        }
         let workflow_id = chance(30).then(|| format!("id-{}", dice.below(profile.orders / 4 + 1)));
         // The name belongs to the id, so that a second start is of the same workflow.
-        let name = if workflow_id.is_some() && !poison { "job" } else { name };
+        let name = if workflow_id.is_some() && !poison { "plain" } else { name };
         let workflow_id = workflow_id.filter(|_| !poison);
         let key = format!("key-{}", dice.below(6));
         let shard_key = match &workflow_id {
             Some(id) => Some(format!("of-{id}")),
             None => chance(50).then_some(key),
         };
+        let linger_ms = if chance(20) { dice.below(profile.step_ms) + 1 } else { 0 };
         let unrest = profile.unrest.as_millis() as u64;
         Self {
-            at: Duration::from_millis(dice.below(unrest)),
+            at: Duration::from_millis(dice.below(unrest) / profile.burst_ms * profile.burst_ms),
             name,
-            job: Job { token, steps, fails: chance(10) && !poison },
+            job: Job { token, steps, linger_ms, fails: chance(10) && !poison },
             shard_key,
             workflow_id,
             queue: match dice.below(4) {

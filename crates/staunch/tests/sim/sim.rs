@@ -4,8 +4,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use staunch::store::UnixMicros;
 use staunch::store::door::{Clock, Doors, Rng, Tasks};
+use staunch::store::memory::HeldLock;
+use staunch::store::{ErrorKind, UnixMicros};
 use tokio::time::Instant;
 
 use crate::audit::{Audit, Body};
@@ -33,6 +34,10 @@ struct State {
     outages: BTreeMap<usize, Instant>,
     /// Processes whose calls and replies all wait until then.
     stalls: BTreeMap<u64, Instant>,
+    /// Calls sent before everything healed that have not taken effect yet.
+    flying: u64,
+    /// Locks of shards that somebody else holds.
+    locks: Vec<(u64, HeldLock)>,
     audit: Audit,
 }
 
@@ -42,7 +47,7 @@ pub(crate) enum Fate {
     /// Done and answered at once.
     Smooth,
     /// Not done, and the caller knows.
-    Refused,
+    Refused(ErrorKind),
     /// Takes effect after `before`, is answered after `after` more, unless the reply is lost; the
     /// caller gives up after `patience`.
     Sent { before: Duration, after: Duration, lost: bool, patience: Duration },
@@ -106,13 +111,38 @@ impl Sim {
         self.state().stalls.insert(process, until);
     }
 
-    /// Nothing goes wrong any more.
-    pub(crate) fn heal(&self) {
-        self.state().healed = true;
+    /// Somebody holds a lock until [`Sim::release`] is called with this number.
+    pub(crate) fn hold(&self, lock: HeldLock) -> u64 {
+        let number = self.dice.u64();
+        self.state().locks.push((number, lock));
+        number
     }
 
-    pub(crate) fn is_healed(&self) -> bool {
-        self.state().healed
+    pub(crate) fn release(&self, number: u64) {
+        self.state().locks.retain(|(held, _)| *held != number);
+    }
+
+    /// A call is sent; true when [`Sim::landed`] must be told of its effect.
+    pub(crate) fn departs(&self) -> bool {
+        let mut state = self.state();
+        state.flying += u64::from(!state.healed);
+        !state.healed
+    }
+
+    pub(crate) fn landed(&self) {
+        self.state().flying -= 1;
+    }
+
+    /// Calls that may still change something long after everything has healed.
+    pub(crate) fn flying(&self) -> u64 {
+        self.state().flying
+    }
+
+    /// Nothing goes wrong any more.
+    pub(crate) fn heal(&self) {
+        let mut state = self.state();
+        state.healed = true;
+        state.locks.clear();
     }
 
     /// How much longer the network of a process stands still.
@@ -130,7 +160,7 @@ impl Sim {
         let out = state.outages.get(&shard).is_some_and(|until| now < *until) && !healed;
         drop(state);
         if out {
-            return Fate::Refused;
+            return Fate::Refused(ErrorKind::Unavailable);
         }
         let stalled = self.stalled_for(process);
         let ms = |most: u64| Duration::from_millis(self.dice.below(most) + 1);
@@ -145,14 +175,11 @@ impl Sim {
         };
         let long = u64::try_from(self.profile.lease.as_millis()).unwrap_or(1_000) * 2;
         if healed {
-            return if falls(rates.latent) {
-                sent(ms(2), ms(2), false)
-            } else {
-                Fate::Smooth
-            };
+            return if falls(rates.latent) { sent(ms(2), ms(2), false) } else { Fate::Smooth };
         }
         if falls(rates.refused) {
-            Fate::Refused
+            let in_the_way = self.dice.below(4) == 0;
+            Fate::Refused(if in_the_way { ErrorKind::Conflict } else { ErrorKind::Unavailable })
         } else if falls(rates.lost) {
             sent(stalled + ms(5), ms(5), true)
         } else if falls(rates.late) {

@@ -130,13 +130,8 @@ async fn a_server_left_behind_is_ended_by_the_next_owner() {
     let pids = first.pids().unwrap();
     // The owner loses all hold of its server without ending it, as when its watchdog dies with it.
     let child = first.child.take().unwrap();
-    let watchdog = process::family(i32::try_from(std::process::id()).unwrap()).unwrap();
-    for id in watchdog {
-        let line = std::fs::read(format!("/proc/{id}/cmdline")).unwrap_or_default();
-        let line = String::from_utf8_lossy(&line).into_owned();
-        if line.contains("staunch-watchdog") && line.contains(&*folder.to_string_lossy()) {
-            process::send(id, nix::sys::signal::Signal::SIGKILL).unwrap();
-        }
+    for id in process::watchdogs_of(&folder) {
+        process::send(id, nix::sys::signal::Signal::SIGKILL).unwrap();
     }
     drop(first);
     assert!(pids.iter().all(|id| process::lives(*id)));
@@ -144,4 +139,16 @@ async fn a_server_left_behind_is_ended_by_the_next_owner() {
     assert!(pids.iter().all(|id| !process::lives(*id)));
     assert_eq!(one(&second.url("postgres")).await.unwrap(), 1);
     drop(child);
+}
+
+#[test]
+fn a_folder_with_something_else_in_it_is_left_alone() {
+    let folder = tempfile::Builder::new().prefix("staunch-").tempdir_in("/tmp").unwrap();
+    let letter = folder.path().join("letter");
+    std::fs::write(&letter, "dear").unwrap();
+    let mode = || std::fs::metadata(folder.path()).unwrap().permissions();
+    let before = mode();
+    let error = Cluster::start(Options::kept(folder.path())).unwrap_err().to_string();
+    assert!(error.contains("no server of ours"), "{error}");
+    assert_eq!((std::fs::read(&letter).unwrap(), mode()), (b"dear".to_vec(), before));
 }
