@@ -103,10 +103,12 @@ create table worker (
   primary key (worker_id)
 ) with (fillfactor = 50);
 
--- Recorded steps. Primary key: the first record wins, and replay reads a run's steps in order.
+-- Recorded steps. ordinal: the place in the order in which results were given to the code.
+-- Primary key: the first record wins, and replay reads a run's steps in order.
 create table step (
   run_id uuid not null,
   seq bigint not null,
+  ordinal bigint not null,
   epoch bigint not null,
   attempts bigint not null,
   started_at timestamptz not null,

@@ -44,7 +44,7 @@ pub(super) async fn three_steps(ctx: Ctx, intended_us: i64, filler: String) -> R
     ctx.state::<std::sync::Arc<Notes>>().begun(intended_us);
     let mut bytes = 0;
     for name in ["one", "two", "three"] {
-        bytes += ctx.step(name, || async { Ok::<_, Error>(filler.clone()) }).await?.len();
+        bytes += ctx.step(name, || async { Ok(filler.clone()) }).await?.len();
     }
     Ok(bytes)
 }

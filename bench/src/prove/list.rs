@@ -44,8 +44,7 @@ pub(super) enum Shown {
 }
 
 impl Scene {
-    /// A folder for the files of a point; worker processes of any account of this machine need not
-    /// read it.
+    /// A folder for the files of a part of a point.
     pub(super) fn folder(&self, name: &str) -> anyhow::Result<PathBuf> {
         let folder = self.folder.path().join(name);
         std::fs::create_dir_all(&folder)?;
@@ -109,7 +108,9 @@ async fn show(point: u32, quick: bool) -> bool {
 }
 
 fn failure(point: u32, error: &anyhow::Error, seconds: f64, kept: Option<&Path>) -> String {
-    let mut line = format!("{point} FAIL {error:#} [{seconds:.0} s]");
+    // The output of a command that failed has lines of its own.
+    let text = format!("{error:#}").trim().replace('\n', " | ");
+    let mut line = format!("{point} FAIL {text} [{seconds:.0} s]");
     if let Some(kept) = kept {
         // Writing to a string cannot fail.
         let _ = write!(line, " (files in {})", kept.display());

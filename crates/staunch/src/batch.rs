@@ -28,21 +28,26 @@ struct Pending<T, R> {
     place: OwnedSemaphorePermit,
 }
 
+struct Queue<T, R> {
+    pending: Vec<Pending<T, R>>,
+    closed: bool,
+}
+
 struct Inner<T, R> {
-    queue: Mutex<Vec<Pending<T, R>>>,
+    queue: Mutex<Queue<T, R>>,
     arrived: Notify,
     nudged: AtomicBool,
     places: Arc<Semaphore>,
 }
 
 impl<T, R> Inner<T, R> {
-    fn queue(&self) -> std::sync::MutexGuard<'_, Vec<Pending<T, R>>> {
+    fn queue(&self) -> std::sync::MutexGuard<'_, Queue<T, R>> {
         self.queue.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// The oldest items that fit one statement, and whether others are left.
     fn take(&self) -> (Vec<Pending<T, R>>, bool) {
-        let mut queue = self.queue();
+        let queue = &mut self.queue().pending;
         let mut bytes = 0;
         let fitting = queue.iter().take(ITEMS_MAX).take_while(|pending| {
             let first = bytes == 0;
@@ -51,10 +56,10 @@ impl<T, R> Inner<T, R> {
         });
         let count = fitting.count();
         if count == queue.len() {
-            return (std::mem::take(&mut *queue), false);
+            return (std::mem::take(queue), false);
         }
         let rest = queue.split_off(count);
-        (std::mem::replace(&mut *queue, rest), true)
+        (std::mem::replace(queue, rest), true)
     }
 }
 
@@ -79,7 +84,7 @@ impl<T: Send + 'static, R: Send + 'static> Batcher<T, R> {
         flush: &Arc<F>,
     ) -> Self {
         let inner = Arc::new(Inner {
-            queue: Mutex::default(),
+            queue: Mutex::new(Queue { pending: Vec::new(), closed: false }),
             arrived: Notify::new(),
             nudged: AtomicBool::new(false),
             places: Arc::new(Semaphore::new(pending_max)),
@@ -93,12 +98,33 @@ impl<T: Send + 'static, R: Send + 'static> Batcher<T, R> {
     /// Hands over an item of about `bytes` bytes and waits for its outcome; `None` when the process
     /// is shutting down.
     pub(crate) async fn submit(&self, item: T, bytes: usize) -> Option<R> {
-        let place = match self.inner.places.clone().try_acquire_owned() {
-            Ok(place) => place,
-            Err(_) => self.inner.places.clone().acquire_owned().await.ok()?,
-        };
+        let place = self.place().await?;
+        self.submit_at(place, item, bytes).await
+    }
+
+    /// Waits for a place among the waiting items; nothing is handed over yet.
+    pub(crate) async fn place(&self) -> Option<OwnedSemaphorePermit> {
+        match self.inner.places.clone().try_acquire_owned() {
+            Ok(place) => Some(place),
+            Err(_) => self.inner.places.clone().acquire_owned().await.ok(),
+        }
+    }
+
+    /// [`Batcher::submit`] in a place that was waited for.
+    pub(crate) async fn submit_at(
+        &self,
+        place: OwnedSemaphorePermit,
+        item: T,
+        bytes: usize,
+    ) -> Option<R> {
         let (reply, outcome) = oneshot::channel();
-        self.inner.queue().push(Pending { item, bytes: bytes + 1, reply, place });
+        {
+            let mut queue = self.inner.queue();
+            if queue.closed {
+                return None;
+            }
+            queue.pending.push(Pending { item, bytes: bytes + 1, reply, place });
+        }
         self.inner.arrived.notify_one();
         outcome.await.ok()
     }
@@ -149,7 +175,9 @@ async fn write<T: Send + 'static, R: Send + 'static, F: Flush<T, R>>(
         }
     }
     inner.places.close();
-    inner.queue().clear();
+    let mut queue = inner.queue();
+    queue.closed = true;
+    queue.pending.clear();
 }
 
 #[cfg(test)]

@@ -127,6 +127,7 @@ impl Flusher {
         }
         match self.send(session, batch).await {
             Ok((outcome, attempt)) => {
+                session.deleted(&finished);
                 self.settled(session, claim, &items, &places, outcome, attempt)
             }
             Err((error, _)) if error.kind() == ErrorKind::Invalid && !items.is_empty() => {

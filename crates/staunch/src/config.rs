@@ -144,6 +144,11 @@ impl Settings {
             ("statement_timeout_ms", self.statement_timeout_ms),
             ("connect_timeout_ms", self.connect_timeout_ms),
             ("idle_poll_ms", self.idle_poll_ms),
+            ("idle_poll_listening_ms", self.idle_poll_listening_ms),
+            ("lock_timeout_ms", self.lock_timeout_ms),
+            ("audit_interval_ms", self.audit_interval_ms),
+            ("idle_in_transaction_timeout_ms", self.idle_in_transaction_timeout_ms),
+            ("start_timeout_ms", self.start_timeout_ms),
             ("deaths_max", u64::try_from(self.deaths_max).unwrap_or(0)),
         ];
         for (name, value) in at_least_one {
@@ -209,6 +214,19 @@ pub(crate) fn default_queue() -> Name {
 /// A name that is written in our own code.
 pub(crate) fn checked_name(name: &'static str) -> Name {
     Name::new(name).expect("names in our own code are within the limits")
+}
+
+/// Longest workflow name in bytes: with its prefix it must still be a topic.
+const WORKFLOW_NAME_BYTES: usize = 240;
+
+/// A checked name of a workflow.
+pub(crate) fn workflow_name(value: &str) -> Result<Name, InvalidValue> {
+    if value.len() > WORKFLOW_NAME_BYTES {
+        let problem =
+            format!("has {} bytes; at most {WORKFLOW_NAME_BYTES} are allowed", value.len());
+        return Err(InvalidValue::new("workflow name", problem));
+    }
+    named("workflow name", value)
 }
 
 /// A checked text of the caller, with the caller's word for the field.

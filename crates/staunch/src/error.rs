@@ -71,7 +71,7 @@ pub enum Error {
         problem: String,
     },
     /// A shard did not say whether it took the call. Starting with the same workflow id again is
-    /// safe.
+    /// safe; without one, look for the run that the problem names.
     #[error("the outcome on shard {shard} is unknown: {problem}")]
     UnknownOutcome {
         /// The shard.
@@ -136,14 +136,21 @@ impl Error {
         }
     }
 
-    /// Whether the same call may succeed later without a change by anybody.
+    /// Whether the same call may succeed later without a change by anybody, and does no harm.
+    ///
+    /// Not for [`Error::UnknownOutcome`]: a start without a workflow id would start a second run.
     pub fn is_retryable(&self) -> bool {
-        matches!(
-            self,
-            Self::ShardUnavailable { .. }
-                | Self::UnknownOutcome { .. }
-                | Self::ResultTimeout { .. }
-        )
+        matches!(self, Self::ShardUnavailable { .. } | Self::ResultTimeout { .. })
+    }
+
+    /// Names the run whose start has an unknown outcome.
+    pub(crate) fn of_run(self, run_id: RunId) -> Self {
+        match self {
+            Self::UnknownOutcome { shard, problem } => {
+                Self::UnknownOutcome { shard, problem: format!("{problem} (run {run_id})") }
+            }
+            other => other,
+        }
     }
 
     pub(crate) fn no_shards() -> Self {

@@ -14,7 +14,7 @@ use serde::de::DeserializeOwned;
 use staunch_store::Name;
 
 use crate::codec::{decode, encode};
-use crate::config::named;
+use crate::config::workflow_name;
 use crate::context::Ctx;
 use crate::error::{Error, RunError};
 
@@ -71,7 +71,7 @@ pub(crate) struct Entry {
 
 impl Registry {
     pub(crate) fn register<W: Workflow>(&mut self) -> Result<(), Error> {
-        let name = named("workflow name", W::NAME)?;
+        let name = workflow_name(W::NAME)?;
         if self.entries.contains_key(&name) {
             return Err(Error::DuplicateRegistration { name: W::NAME.to_owned() });
         }

@@ -44,6 +44,22 @@ struct Book {
     claims: BTreeMap<ClaimId, usize>,
     runs: BTreeMap<RunId, Held>,
     finished: Vec<ClaimId>,
+    /// Finished claims whose deletion is on its way.
+    deleting: BTreeSet<ClaimId>,
+}
+
+impl Book {
+    /// One run of this claim is done with. True when it was the last.
+    fn release(&mut self, claim: ClaimId) -> bool {
+        let Some(left) = self.claims.get_mut(&claim) else { return false };
+        *left -= 1;
+        if *left > 0 {
+            return false;
+        }
+        self.claims.remove(&claim);
+        self.finished.push(claim);
+        true
+    }
 }
 
 #[derive(Debug)]
@@ -127,16 +143,31 @@ impl Session {
 
     /// The reply of that claim brought these runs. When the lease was lost meanwhile, they stop at
     /// once.
+    ///
+    /// A run may come back while its former time here has not heard yet that it is over (it was
+    /// parked or handed back, and the reply is on its way): the earlier epoch is done with.
     pub(crate) fn hold(&self, claim: ClaimId, runs: &[Taken], now: Instant) {
         let mut book = self.book();
         book.asked.remove(&claim);
         book.claims.insert(claim, runs.len());
+        let mut outdated = Vec::new();
         for Taken { run, control } in runs {
             let control = control.clone();
             let held = Held { epoch: run.epoch, claim, since: now, control };
-            book.runs.insert(run.run_id, held);
+            let known = book.runs.get(&run.run_id);
+            if known.is_some_and(|known| known.epoch > held.epoch) {
+                outdated.push(held);
+            } else {
+                outdated.extend(book.runs.insert(run.run_id, held));
+            }
+        }
+        for held in &outdated {
+            book.release(held.claim);
         }
         drop(book);
+        for held in outdated {
+            held.control.stop(Verdict::Lost);
+        }
         if self.is_lost() {
             self.lose();
         }
@@ -151,28 +182,34 @@ impl Session {
         };
         let claim = held.claim;
         book.runs.remove(&run.run_id);
-        let Some(left) = book.claims.get_mut(&claim) else { return false };
-        *left -= 1;
-        if *left > 0 {
-            return false;
-        }
-        book.claims.remove(&claim);
-        book.finished.push(claim);
-        true
+        book.release(claim)
     }
 
     /// The claims that may be deleted now.
     pub(crate) fn take_finished(&self) -> Vec<ClaimId> {
-        std::mem::take(&mut self.book().finished)
+        let mut book = self.book();
+        let finished = std::mem::take(&mut book.finished);
+        book.deleting.extend(&finished);
+        finished
+    }
+
+    /// These claims are deleted.
+    pub(crate) fn deleted(&self, claims: &[ClaimId]) {
+        let mut book = self.book();
+        for claim in claims {
+            book.deleting.remove(claim);
+        }
     }
 
     /// Whether there are claims to delete.
     pub(crate) fn has_finished(&self) -> bool {
-        !self.book().finished.is_empty()
+        let book = self.book();
+        !book.finished.is_empty() || !book.deleting.is_empty()
     }
 
     /// Puts claims back whose deletion did not go through.
     pub(crate) fn finished_again(&self, claims: Vec<ClaimId>) {
+        self.deleted(&claims);
         self.book().finished.extend(claims);
     }
 
@@ -213,6 +250,7 @@ impl Session {
             book.asked.contains(claim)
                 || book.claims.contains_key(claim)
                 || book.finished.contains(claim)
+                || book.deleting.contains(claim)
         };
         let unknown = table.iter().filter(|held| held.age > settled && !known(&held.claim));
         let unknown = unknown.map(|held| held.claim).collect();

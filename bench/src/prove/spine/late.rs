@@ -134,6 +134,7 @@ fn step(run: &ClaimedRun, output: &'static [u8]) -> anyhow::Result<StepRecord> {
         name: Name::new("one")?,
         output: Some(Bytes::from_static(output)),
         error: None,
+        ordinal: 0,
         attempts: 1,
         started_at: staunch::store::UnixMicros(0),
     })

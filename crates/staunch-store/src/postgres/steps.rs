@@ -30,6 +30,7 @@ pub(super) fn step_record(row: &PgRow) -> Result<StepRecord, Fault> {
         run_id: RunId(row.try_get("run_id")?),
         shard_key: ShardKey::new(row.try_get::<&str, _>("shard_key")?)?,
         seq: row.try_get("seq")?,
+        ordinal: row.try_get("ordinal")?,
         epoch: row.try_get("epoch")?,
         name: row::name(row, "name")?,
         output: row::payload_or_none(row, "output")?,

@@ -107,7 +107,8 @@ async fn execute(
     let query = bind_steps(query, &batch.steps);
     let query = bind_completions(query, &batch.completions);
     let query = bind_parks(query, &batch.parks)
-        .bind(batch.finished_claims.iter().map(|claim| claim.0).collect::<Vec<_>>());
+        .bind(batch.finished_claims.iter().map(|claim| claim.0).collect::<Vec<_>>())
+        .bind(batch.steps.iter().map(|step| step.ordinal).collect::<Vec<_>>());
     Ok(query.fetch_one(&mut *session.conn).await?)
 }
 

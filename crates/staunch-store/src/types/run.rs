@@ -99,6 +99,9 @@ pub struct StepRecord {
     pub shard_key: ShardKey,
     /// The number of the call within the run, from 0.
     pub seq: i64,
+    /// The place of this result in the order in which results were given to the code, from 0;
+    /// replay gives them in the same order.
+    pub ordinal: i64,
     /// The epoch of the writer.
     pub epoch: Epoch,
     /// The step's name.

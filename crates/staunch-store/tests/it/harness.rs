@@ -386,6 +386,7 @@ pub(crate) fn step(run_id: RunId, seq: i64, epoch: Epoch, output: &str) -> StepR
         name: name("charge"),
         output: Some(Bytes::from(output.to_owned())),
         error: None,
+        ordinal: seq + 7,
         attempts: 1,
         started_at: UnixMicros(1_700_000_000_000_000),
     }

@@ -97,6 +97,7 @@ async fn a_run_goes_from_enqueue_to_its_end() {
         name: name("charge"),
         output: Some(Bytes::from_static(b"out")),
         error: None,
+        ordinal: 0,
         attempts: 1,
         started_at: UnixMicros(1_700_000_000_123_456),
     };

@@ -63,7 +63,7 @@ async fn a_full_queue_makes_callers_wait_at_the_door() {
     for call in &mut waiting {
         assert!(call.now_or_never().is_none());
     }
-    assert_eq!(batcher.inner.queue().len(), 2);
+    assert_eq!(batcher.inner.queue().pending.len(), 2);
     flush.gate.add_permits(3);
     for (item, call) in (0..3).zip(waiting) {
         assert_eq!(call.await, Some(item * 2));

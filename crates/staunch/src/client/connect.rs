@@ -1,6 +1,7 @@
 //! Connecting: from settings to a checked set of shards.
 
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, PoisonError, RwLock};
 
 use staunch_store::door::Doors;
@@ -33,6 +34,7 @@ pub(crate) struct Inner {
     pub(crate) shards: Vec<ShardClient>,
     pub(crate) doors: Doors,
     local: RwLock<Option<Arc<dyn LocalStarts>>>,
+    has_worker: AtomicBool,
     closed: CancellationToken,
 }
 
@@ -176,8 +178,10 @@ impl Staunch {
         let router = Router::new(u32::try_from(shards.len()).unwrap_or(u32::MAX));
         let shards =
             shards.into_iter().map(|shard| ShardClient::start(shard, &settings, &closed)).collect();
-        let local = RwLock::new(None);
-        Self { inner: Arc::new(Inner { settings, router, shards, doors, local, closed }) }
+        let (local, has_worker) = (RwLock::new(None), AtomicBool::new(false));
+        Self {
+            inner: Arc::new(Inner { settings, router, shards, doors, local, has_worker, closed }),
+        }
     }
 
     /// The settings in force.
@@ -208,6 +212,15 @@ impl Staunch {
 
     pub(crate) fn local(&self) -> Option<Arc<dyn LocalStarts>> {
         self.inner.local.read().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    /// Whether a worker may be made: one at a time hears the wake-ups of this connection.
+    pub(crate) fn claim_worker(&self) -> bool {
+        !self.inner.has_worker.swap(true, Ordering::AcqRel)
+    }
+
+    pub(crate) fn release_worker(&self) {
+        self.inner.has_worker.store(false, Ordering::Release);
     }
 
     pub(crate) fn set_local(&self, local: Option<Arc<dyn LocalStarts>>) {

@@ -12,6 +12,8 @@ pub(crate) enum LocalOutcome {
     Started,
     /// It was not taken; enqueue it, as a first try or not.
     Declined(Try),
+    /// It was taken, and the shard has not answered yet.
+    Unanswered,
 }
 
 pub(crate) type LocalFuture = Pin<Box<dyn Future<Output = LocalOutcome> + Send>>;

@@ -5,10 +5,11 @@ use std::time::Duration;
 
 use staunch_store::door::Doors;
 use staunch_store::{Group, KeyedOutcome, LANE_NEW, NewRun, Try, Wake};
+use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
 use super::wait::Waiters;
-use super::write::write_known;
+use super::write::{Failure, Start, write_known};
 use crate::batch::{Batcher, Flush};
 use crate::config::Settings;
 use crate::error::Error;
@@ -18,61 +19,95 @@ use crate::topology::Shard;
 pub(crate) struct ShardClient {
     pub(crate) shard: Arc<Shard>,
     pub(crate) waiters: Arc<Waiters>,
-    enqueue: Batcher<NewRun, Result<(), Error>>,
-    keyed: Batcher<NewRun, Result<KeyedOutcome, Error>>,
-    enqueuer: Arc<Enqueuer>,
+    enqueue: Batcher<Start, Result<(), Failure>>,
+    keyed: Batcher<Start, Result<KeyedOutcome, Failure>>,
 }
 
-struct Enqueuer {
-    shard: Arc<Shard>,
-    timeout: Duration,
-}
+struct Enqueuer(Arc<Shard>);
 
-struct KeyedEnqueuer(Arc<Enqueuer>);
+struct KeyedEnqueuer(Arc<Shard>);
 
-impl Enqueuer {
-    fn put(&self, runs: &[NewRun], stored: impl Iterator<Item = bool>) {
-        let ready = runs.iter().zip(stored).filter(|(run, stored)| *stored && run.delay.is_none());
-        let groups = ready.map(|(run, _)| Group {
-            queue: run.queue.clone(),
-            lane: LANE_NEW,
-            priority: run.priority,
-        });
-        // Most batches hold one group: telling it once is enough.
-        let mut groups: Vec<Group> = groups.collect();
-        groups.dedup();
-        if !groups.is_empty() {
-            self.shard.wakes.put(groups);
-        }
-    }
-
-    async fn write(&self, runs: &[NewRun], first: Try) -> Vec<Result<(), Error>> {
-        let call = |runs: Vec<NewRun>, attempt: Try| {
-            let count = runs.len();
-            let stored = self.shard.store.enqueue(runs, attempt);
-            Box::pin(async move { stored.await.map(|()| vec![(); count]) }) as _
-        };
-        let outcomes = write_known(&self.shard, runs, self.timeout, first, call).await;
-        self.put(runs, outcomes.iter().map(Result::is_ok));
-        outcomes
+/// Tells workers of what was stored.
+fn put(shard: &Shard, starts: &[Start], stored: impl Iterator<Item = bool>) {
+    let ready =
+        starts.iter().zip(stored).filter(|(start, stored)| *stored && start.run.delay.is_none());
+    let groups = ready.map(|(start, _)| Group {
+        queue: start.run.queue.clone(),
+        lane: LANE_NEW,
+        priority: start.run.priority,
+    });
+    // Most batches hold one group: telling it once is enough.
+    let mut groups: Vec<Group> = groups.collect();
+    groups.dedup();
+    if !groups.is_empty() {
+        shard.wakes.put(groups);
     }
 }
 
-impl Flush<NewRun, Result<(), Error>> for Enqueuer {
-    async fn flush(&self, runs: Vec<NewRun>) -> Vec<Result<(), Error>> {
-        self.write(&runs, Try::First).await
+/// Answers the starts whose time is over already, and lets `write` write the others.
+async fn in_time<R>(
+    shard: &Shard,
+    starts: Vec<Start>,
+    write: impl AsyncFnOnce(&[Start]) -> Vec<Result<R, Failure>>,
+) -> Vec<Result<R, Failure>> {
+    let now = shard.doors.clock.now();
+    let late = |start: &Start| start.deadline <= now;
+    if !starts.iter().any(late) {
+        return write(&starts).await;
+    }
+    let lateness: Vec<bool> = starts.iter().map(late).collect();
+    let open: Vec<Start> = starts.iter().filter(|start| !late(start)).cloned().collect();
+    let mut written = write(&open).await.into_iter();
+    let outcomes = lateness.into_iter().zip(&starts).map(|(late, start)| match late {
+        true => Err(Failure { error: too_late(shard, start.first), blocked: false }),
+        false => written
+            .next()
+            .unwrap_or_else(|| Err(Failure { error: too_late(shard, Try::Again), blocked: false })),
+    });
+    outcomes.collect()
+}
+
+fn too_late(shard: &Shard, first: Try) -> Error {
+    let problem = "start_timeout_ms was over before the start could be sent".to_owned();
+    match first {
+        Try::First => Error::ShardUnavailable { shard: shard.id, problem },
+        Try::Again => Error::UnknownOutcome { shard: shard.id, problem },
     }
 }
 
-impl Flush<NewRun, Result<KeyedOutcome, Error>> for KeyedEnqueuer {
-    async fn flush(&self, runs: Vec<NewRun>) -> Vec<Result<KeyedOutcome, Error>> {
-        let Self(enqueuer) = self;
-        let call = |runs: Vec<NewRun>, _: Try| enqueuer.shard.store.enqueue_keyed(runs);
-        let outcomes =
-            write_known(&enqueuer.shard, &runs, enqueuer.timeout, Try::First, call).await;
-        let created = |outcome: &Result<_, _>| matches!(outcome, Ok(KeyedOutcome::Created));
-        enqueuer.put(&runs, outcomes.iter().map(created));
-        outcomes
+impl Flush<Start, Result<(), Failure>> for Enqueuer {
+    async fn flush(&self, starts: Vec<Start>) -> Vec<Result<(), Failure>> {
+        let Self(shard) = self;
+        in_time(shard, starts, async |starts| {
+            let call = |runs: Vec<NewRun>, attempt: Try| {
+                let count = runs.len();
+                let stored = shard.store.enqueue(runs, attempt);
+                Box::pin(async move { stored.await.map(|()| vec![(); count]) }) as _
+            };
+            let mut outcomes = Vec::with_capacity(starts.len());
+            // First tries take the cheaper statement.
+            for some in starts.chunk_by(|one, other| one.first == other.first) {
+                let written = write_known(shard, some, call).await;
+                put(shard, some, written.iter().map(Result::is_ok));
+                outcomes.extend(written);
+            }
+            outcomes
+        })
+        .await
+    }
+}
+
+impl Flush<Start, Result<KeyedOutcome, Failure>> for KeyedEnqueuer {
+    async fn flush(&self, starts: Vec<Start>) -> Vec<Result<KeyedOutcome, Failure>> {
+        let Self(shard) = self;
+        in_time(shard, starts, async |starts| {
+            let call = |runs: Vec<NewRun>, _: Try| shard.store.enqueue_keyed(runs);
+            let outcomes = write_known(shard, starts, call).await;
+            let created = |outcome: &Result<_, _>| matches!(outcome, Ok(KeyedOutcome::Created));
+            put(shard, starts, outcomes.iter().map(created));
+            outcomes
+        })
+        .await
     }
 }
 
@@ -82,48 +117,70 @@ impl ShardClient {
         settings: &Settings,
         closed: &CancellationToken,
     ) -> Self {
-        let timeout = Duration::from_millis(settings.start_timeout_ms);
-        let enqueuer = Arc::new(Enqueuer { shard: shard.clone(), timeout });
-        let keyed = Arc::new(KeyedEnqueuer(enqueuer.clone()));
         let Doors { tasks, .. } = &shard.doors;
         let pending_max = settings.pending_max;
         let waiters = Arc::new(Waiters::default());
         tasks.spawn(waiters.clone().poll(shard.clone(), closed.clone()));
         tasks.spawn(tell_others(shard.clone(), closed.clone()));
+        let enqueuer = Arc::new(Enqueuer(shard.clone()));
+        let keyed = Arc::new(KeyedEnqueuer(shard.clone()));
+        let writers = settings.enqueue_writers;
         Self {
             waiters,
-            enqueue: Batcher::start(
-                tasks,
-                closed,
-                settings.enqueue_writers,
-                pending_max,
-                &enqueuer,
-            ),
+            enqueue: Batcher::start(tasks, closed, writers, pending_max, &enqueuer),
             keyed: Batcher::start(tasks, closed, 1, pending_max, &keyed),
-            enqueuer,
             shard,
         }
     }
 
-    /// Stores a run without a workflow id.
-    pub(crate) async fn enqueue(&self, run: NewRun) -> Result<(), Error> {
-        let bytes = run.input.len() + ROW_BYTES;
-        self.enqueue.submit(run, bytes).await.unwrap_or(Err(Error::ShuttingDown))
+    /// Stores a run without a workflow id, as a first try or not, and tries until `deadline`.
+    pub(crate) async fn enqueue(
+        &self,
+        run: NewRun,
+        first: Try,
+        deadline: Instant,
+    ) -> Result<(), Error> {
+        self.write(&self.enqueue, Start { run, first, deadline }).await
     }
 
-    /// Stores a run that may be stored already.
-    pub(crate) async fn enqueue_again(&self, run: NewRun) -> Result<(), Error> {
-        let mut outcomes = self.enqueuer.write(&[run], Try::Again).await;
-        outcomes.pop().unwrap_or(Err(Error::ShuttingDown))
+    /// Stores a run with a workflow id, and tries until `deadline`.
+    pub(crate) async fn enqueue_keyed(
+        &self,
+        run: NewRun,
+        deadline: Instant,
+    ) -> Result<KeyedOutcome, Error> {
+        self.write(&self.keyed, Start { run, first: Try::First, deadline }).await
     }
 
-    /// Stores a run with a workflow id.
-    pub(crate) async fn enqueue_keyed(&self, run: NewRun) -> Result<KeyedOutcome, Error> {
-        let bytes = run.input.len() + ROW_BYTES;
-        self.keyed.submit(run, bytes).await.unwrap_or(Err(Error::ShuttingDown))
+    async fn write<R: Send + 'static>(
+        &self,
+        batcher: &Batcher<Start, Result<R, Failure>>,
+        start: Start,
+    ) -> Result<R, Error> {
+        let Doors { clock, rng, .. } = &self.shard.doors;
+        let bytes = start.run.input.len() + ROW_BYTES;
+        loop {
+            let place = tokio::select! {
+                biased;
+                place = batcher.place() => place.ok_or(Error::ShuttingDown)?,
+                () = clock.sleep_until(start.deadline) => {
+                    return Err(too_late(&self.shard, start.first));
+                }
+            };
+            let outcome = batcher.submit_at(place, start.clone(), bytes).await;
+            match outcome.ok_or(Error::ShuttingDown)? {
+                Ok(answer) => return Ok(answer),
+                Err(failure) if failure.blocked && clock.now() < start.deadline => {
+                    clock.sleep(rng.jitter(BLOCKED_PAUSE, 0.5)).await;
+                }
+                Err(failure) => return Err(failure.error),
+            }
+        }
     }
 }
 
+/// How long a start that another transaction stands in the way of lets others go first.
+const BLOCKED_PAUSE: Duration = Duration::from_millis(100);
 /// About what a row costs beside its payload.
 const ROW_BYTES: usize = 200;
 

@@ -14,7 +14,7 @@ use super::connect::Staunch;
 use super::handle::Handle;
 use super::local::LocalOutcome;
 use crate::codec::encode;
-use crate::config::{default_queue, named};
+use crate::config::{default_queue, named, workflow_name};
 use crate::error::Error;
 use crate::registry::Workflow;
 
@@ -90,7 +90,7 @@ impl StartSpec {
 
     /// Checks every value; nothing is sent before all of them are right.
     pub(super) fn check(self, at: &Staunch) -> Result<Checked, Error> {
-        let name = named("workflow name", &self.name)?;
+        let name = workflow_name(&self.name)?;
         let input = self.input?;
         let limit = at.settings().payload_max_bytes;
         if input.len() > limit {
@@ -243,23 +243,36 @@ impl Staunch {
 async fn start<T>(at: &Staunch, checked: Checked) -> Result<Handle<T>, Error> {
     let Checked { run, same_input, may_run_here } = checked;
     let client = at.shard_of(&run.shard_key);
+    let clock = &at.inner.doors.clock;
+    let deadline = clock.now() + Duration::from_millis(at.settings().start_timeout_ms);
     let (shard_key, workflow_id) = (run.shard_key.clone(), run.workflow_id.clone());
     let mut run_id = run.run_id;
     if workflow_id.is_some() {
         let asked = run.clone();
-        if let Some(existing) = existing(&asked, client.enqueue_keyed(run).await?, same_input)? {
+        if let Some(existing) =
+            existing(&asked, client.enqueue_keyed(run, deadline).await?, same_input)?
+        {
             run_id = existing;
         }
     } else {
         let local = if may_run_here { at.local() } else { None };
-        match local.and_then(|local| local.offer(client.shard.id, &run)) {
-            None => client.enqueue(run).await?,
-            Some(offer) => match offer.await {
-                LocalOutcome::Started => {}
-                LocalOutcome::Declined(Try::First) => client.enqueue(run).await?,
-                LocalOutcome::Declined(Try::Again) => client.enqueue_again(run).await?,
+        let outcome = match local.and_then(|local| local.offer(client.shard.id, &run)) {
+            None => LocalOutcome::Declined(Try::First),
+            Some(offer) => tokio::select! {
+                biased;
+                outcome = offer => outcome,
+                () = clock.sleep_until(deadline) => LocalOutcome::Unanswered,
             },
-        }
+        };
+        let stored = match outcome {
+            LocalOutcome::Started => Ok(()),
+            LocalOutcome::Declined(first) => client.enqueue(run, first, deadline).await,
+            LocalOutcome::Unanswered => {
+                let problem = "start_timeout_ms was over before the shard answered".to_owned();
+                Err(Error::UnknownOutcome { shard: client.shard.id, problem })
+            }
+        };
+        stored.map_err(|error| error.of_run(run_id))?;
     }
     Ok(Handle::new(at.clone(), shard_key, run_id, workflow_id))
 }

@@ -9,7 +9,12 @@ use uuid::Uuid;
 
 use super::run::Run;
 
-/// The context of a running workflow. Cheap to clone, may be sent to other tasks.
+/// The context of a running workflow. Cheap to clone.
+///
+/// Steps may be awaited one after the other or together (`join!`, `join_all`, `select!` and the
+/// like): their results are given to the code in an order that is recorded, so that replay takes the
+/// same way. A task that is spawned with a clone of the context has no place in that order: await
+/// steps in the workflow's own code.
 #[derive(Clone)]
 pub struct Ctx {
     pub(crate) run: Arc<Run>,
@@ -83,8 +88,8 @@ impl Ctx {
     }
 
     /// The wall clock at the first time this call was made; the same on replay. One record.
-    pub async fn now(&self) -> SystemTime {
-        self.recorded_now().await
+    pub fn now(&self) -> impl Future<Output = SystemTime> + Send + use<> {
+        self.recorded_now()
     }
 
     /// Sixty-four bits that look random and are the same on replay. Derived from the run's id, so

@@ -1,6 +1,7 @@
 //! What workflow code may call: durable steps, recorded values, and facts about the run.
 
 mod ctx;
+mod delivery;
 mod options;
 mod run;
 mod step;

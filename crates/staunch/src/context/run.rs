@@ -8,6 +8,7 @@ use staunch_store::door::Doors;
 use staunch_store::{Epoch, HeldRun, Name, RunId, ShardKey, StepRecord, WorkflowId};
 use tokio_util::sync::CancellationToken;
 
+use super::delivery::{Delivery, Place};
 use crate::commit::Committer;
 use crate::control::{Control, Verdict};
 use crate::error::RunError;
@@ -36,6 +37,7 @@ pub(crate) struct RunParts {
 pub(crate) struct Run {
     pub(crate) parts: RunParts,
     history: Mutex<BTreeMap<i64, StepRecord>>,
+    delivery: Delivery,
     next_seq: AtomicI64,
     next_value: AtomicU64,
     recorded: AtomicBool,
@@ -49,10 +51,12 @@ pub(crate) struct Run {
 impl Run {
     pub(crate) fn new(mut parts: RunParts) -> Arc<Self> {
         let history = std::mem::take(&mut parts.history);
+        let delivery = Delivery::of(history.iter().map(|record| record.ordinal));
         let history = history.into_iter().map(|record| (record.seq, record)).collect();
         Arc::new(Self {
             parts,
             history: Mutex::new(history),
+            delivery,
             next_seq: AtomicI64::new(0),
             next_value: AtomicU64::new(0),
             recorded: AtomicBool::new(false),
@@ -79,6 +83,25 @@ impl Run {
     /// The record at a number, if the step at that number has one.
     pub(super) fn take_record(&self, seq: i64) -> Option<StepRecord> {
         self.history.lock().unwrap_or_else(PoisonError::into_inner).remove(&seq)
+    }
+
+    /// The place of a recorded result in the order of results.
+    pub(super) fn recorded_place(&self, record: &StepRecord) -> Place<'_> {
+        self.delivery.recorded(record.ordinal)
+    }
+
+    /// The next place in that order.
+    pub(super) fn next_place(&self) -> Place<'_> {
+        self.delivery.take()
+    }
+
+    /// Whether every call that the code awaits has its result and waits for its turn, which then
+    /// never comes by itself: a recorded call before them is not made any more.
+    pub(crate) fn skip_what_is_not_asked_for(&self) {
+        let waits = self.waits.load(Ordering::Relaxed);
+        if waits > 0 && waits == self.delivery.waiting() {
+            self.delivery.skip();
+        }
     }
 
     /// Whether this process has recorded a step of this run: it then lives well enough.

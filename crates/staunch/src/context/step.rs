@@ -15,6 +15,7 @@ use staunch_store::{CompletionOutcome, Name, StepOutcome, StepRecord};
 use tracing::Instrument;
 
 use super::ctx::{Ctx, StepCtx};
+use super::delivery::Place;
 use super::options::StepOptions;
 use super::run::{Body, Run};
 use crate::codec::{decode, encode};
@@ -70,18 +71,17 @@ impl Ctx {
     ///     Ok(greeting)
     /// }
     /// ```
-    pub fn step<'a, T, E, F, Fut>(&self, name: &str, body: F) -> StepFuture<'a, T>
+    pub fn step<'a, T, F, Fut>(&self, name: &str, body: F) -> StepFuture<'a, T>
     where
         T: Serialize + DeserializeOwned + Send + 'a,
-        E: Into<anyhow::Error>,
         F: FnMut() -> Fut + Send + 'a,
-        Fut: Future<Output = Result<T, E>> + Send + 'a,
+        Fut: Future<Output = Result<T, anyhow::Error>> + Send + 'a,
     {
         self.step_with(StepOptions::new(), name, body)
     }
 
     /// [`Ctx::step`] with options.
-    pub fn step_with<'a, T, E, F, Fut>(
+    pub fn step_with<'a, T, F, Fut>(
         &self,
         options: StepOptions,
         name: &str,
@@ -89,12 +89,10 @@ impl Ctx {
     ) -> StepFuture<'a, T>
     where
         T: Serialize + DeserializeOwned + Send + 'a,
-        E: Into<anyhow::Error>,
         F: FnMut() -> Fut + Send + 'a,
-        Fut: Future<Output = Result<T, E>> + Send + 'a,
+        Fut: Future<Output = Result<T, anyhow::Error>> + Send + 'a,
     {
-        let body = move |_| body().map(|result| result.map_err(Into::into));
-        call(self, CallKind::Step, name, options, body)
+        call(self, CallKind::Step, name, options, move |_| body())
     }
 
     /// What `#[step]` expands to.
@@ -128,13 +126,17 @@ where
     StepFuture(Box::pin(async move {
         let _wait = run.wait();
         let name = checked(&run, kind, &name).await;
-        let record = match run.take_record(seq) {
-            Some(record) => record,
+        let (record, place) = match run.take_record(seq) {
+            Some(record) => {
+                let place = run.recorded_place(&record);
+                (record, place)
+            }
             None => first_time(&run, seq, name.clone(), &options, body).await,
         };
         if record.name != name {
             return run.differs(seq, record.name.as_str(), name.as_str()).await;
         }
+        place.turn().await;
         read(&run, &record).await
     }))
 }
@@ -150,14 +152,14 @@ async fn checked(run: &Run, kind: CallKind, name: &str) -> Name {
     }
 }
 
-/// Runs the body and records its outcome; gives the record that counts.
-async fn first_time<T, F, Fut>(
-    run: &Arc<Run>,
+/// Runs the body and records its outcome; gives the record that counts, and its place.
+async fn first_time<'r, T, F, Fut>(
+    run: &'r Arc<Run>,
     seq: i64,
     name: Name,
     options: &StepOptions,
     body: F,
-) -> StepRecord
+) -> (StepRecord, Place<'r>)
 where
     T: Serialize,
     F: FnMut(StepCtx) -> Fut,
@@ -179,10 +181,12 @@ where
             (None, Some(text.unwrap_or_else(|_| Bytes::from_static(b"null"))))
         }
     };
+    let place = run.next_place();
     let record = StepRecord {
         run_id: run.parts.run_id,
         shard_key: run.parts.shard_key.clone(),
         seq,
+        ordinal: place.ordinal,
         epoch: run.parts.epoch,
         name,
         output,
@@ -190,7 +194,7 @@ where
         attempts: i64::from(attempts),
         started_at,
     };
-    write(run, record).await
+    (write(run, record).await, place)
 }
 
 async fn write(run: &Run, record: StepRecord) -> StepRecord {
@@ -199,7 +203,14 @@ async fn write(run: &Run, record: StepRecord) -> StepRecord {
             run.note_recorded();
             record
         }
-        Written::Step(StepOutcome::Exists { record, owned: true }) => record,
+        Written::Step(StepOutcome::Exists { record: theirs, owned: true }) => {
+            if theirs.ordinal != record.ordinal {
+                // A former owner's record came late and stands elsewhere in the order of results:
+                // the next owner begins with it in its place.
+                return run.stop(Verdict::HandBack).await;
+            }
+            theirs
+        }
         Written::Refused(problem) => {
             let message = format!("step {:?} cannot be recorded: {problem}", record.name.as_str());
             run.stop(Verdict::Fail(RunError::new("error", message))).await
@@ -237,14 +248,20 @@ where
         }
         let ctx = StepCtx { run: run.clone(), seq, attempt };
         let tried = AssertUnwindSafe(async { body(ctx).await }).catch_unwind();
-        let outcome = match options.timeout {
-            None => tried.await,
-            Some(limit) => tokio::time::timeout(limit, tried).await.unwrap_or_else(|_| {
-                Ok(Err(anyhow::Error::new(RunError::new(
-                    "timeout",
-                    format!("attempt {attempt} took longer than {limit:?}"),
-                ))))
-            }),
+        let limited = async {
+            match options.timeout {
+                None => tried.await,
+                Some(limit) => tokio::time::timeout(limit, tried).await.unwrap_or_else(|_| {
+                    let text = format!("attempt {attempt} took longer than {limit:?}");
+                    Ok(Err(anyhow::Error::new(RunError::new("timeout", text))))
+                }),
+            }
+        };
+        let outcome = tokio::select! {
+            biased;
+            // The run was stopped; a task of the user's own may still be awaiting this.
+            () = run.parts.control.token().cancelled() => return std::future::pending().await,
+            outcome = limited => outcome,
         };
         let (error, terminal) = match outcome {
             Ok(Ok(value)) => return (attempt, encoded(run, name, &value)),

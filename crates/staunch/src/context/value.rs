@@ -9,17 +9,22 @@ use super::options::StepOptions;
 use super::step::{CallKind, call};
 
 impl Ctx {
-    pub(super) async fn recorded_now(&self) -> SystemTime {
+    pub(super) fn recorded_now(&self) -> impl Future<Output = SystemTime> + Send + use<> {
         let clock = self.run.parts.doors.clock.clone();
         let body = move |_| {
             let clock = clock.clone();
             async move { Ok::<i64, anyhow::Error>(clock.wall().0) }
         };
         let options = StepOptions::new().attempts(1);
-        match call::<i64, _, _>(self, CallKind::Now, "now", options, body).await {
-            Ok(micros) => UNIX_EPOCH + Duration::from_micros(u64::try_from(micros).unwrap_or(0)),
-            // Reading a clock does not fail; a record of another shape stops the run before this.
-            Err(_) => std::future::pending().await,
+        let now = call::<i64, _, _>(self, CallKind::Now, "now", options, body);
+        async move {
+            match now.await {
+                Ok(micros) => {
+                    UNIX_EPOCH + Duration::from_micros(u64::try_from(micros).unwrap_or(0))
+                }
+                // Reading a clock does not fail; a record of another shape stops the run before.
+                Err(_) => std::future::pending().await,
+            }
         }
     }
 

@@ -21,6 +21,9 @@ impl<F: Future + Unpin> Future for Watch<F> {
 
     fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
         let polled = Pin::new(&mut self.code).poll(context);
+        if polled.is_pending() {
+            self.run.skip_what_is_not_asked_for();
+        }
         let foreign = polled.is_pending() && !self.run.waits_for_us();
         if foreign && !self.reported.swap(true, Ordering::Relaxed) {
             tracing::warn!(

@@ -76,3 +76,51 @@ async fn losing_the_lease_stops_every_run_also_one_that_arrives_late() {
     assert!(early.control.token().is_cancelled());
     assert!(late.control.token().is_cancelled());
 }
+
+fn taken_at(number: u128, epoch: i64) -> Taken {
+    let Taken { run, control } = taken(number);
+    Taken { run: HeldRun { epoch, ..run }, control }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_run_that_comes_back_is_done_with_in_its_former_claim() {
+    let (session, doors) = (session(), Doors::simulated(0, 1));
+    let (former, present) = (taken_at(1, 0), taken_at(1, 2));
+    session.hold(claim(1), std::slice::from_ref(&former), doors.clock.now());
+    session.hold(claim(2), std::slice::from_ref(&present), doors.clock.now());
+    assert!(former.control.token().is_cancelled() && !present.control.token().is_cancelled());
+    assert_eq!(session.take_finished(), [claim(1)]);
+    assert!(!session.finish(former.run));
+    let late = taken_at(1, 1);
+    session.hold(claim(3), std::slice::from_ref(&late), doors.clock.now());
+    assert!(late.control.token().is_cancelled() && !present.control.token().is_cancelled());
+    assert_eq!(session.take_finished(), [claim(3)]);
+    assert!(session.finish(present.run));
+    assert_eq!(session.take_finished(), [claim(2)]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_lease_holds_until_its_time_or_until_it_is_lost() {
+    let (session, doors) = (session(), Doors::simulated(0, 1));
+    let now = doors.clock.now();
+    session.keep_until(now + SETTLED);
+    assert!(session.holds(now));
+    assert!(!session.holds(now + SETTLED));
+    session.keep_until(now + SETTLED * 2);
+    assert!(session.holds(now + SETTLED));
+    session.lose();
+    assert!(!session.holds(now));
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_claim_whose_deletion_is_on_its_way_is_known_until_it_is_answered() {
+    let (session, doors) = (session(), Doors::simulated(0, 1));
+    let run = taken(1);
+    session.hold(claim(1), std::slice::from_ref(&run), doors.clock.now());
+    session.finish(run.run);
+    let finished = session.take_finished();
+    let table = [in_table(1, SETTLED * 2)];
+    assert!(session.reconcile(&table, &[], doors.clock.now(), SETTLED).unknown.is_empty());
+    session.deleted(&finished);
+    assert_eq!(session.reconcile(&table, &[], doors.clock.now(), SETTLED).unknown, [claim(1)]);
+}

@@ -12,11 +12,11 @@ use staunch_store::{Group, Name, RunId, Wake};
 use tokio::sync::Notify;
 use tokio::time::Instant;
 
-/// Other processes are told only when this one had put nothing into the queue for so long: workers
-/// of a busy queue poll again within milliseconds anyway.
+/// Other processes are told only when this one had put nothing into the group for so long: workers
+/// of a busy group poll again within milliseconds anyway.
 const QUIET: Duration = Duration::from_millis(20);
-/// Queues whose last put is remembered; beyond that all are taken for quiet.
-const QUEUES_MAX: usize = 1_000;
+/// Groups whose last put is remembered; beyond that all are taken for quiet.
+const GROUPS_MAX: usize = 1_000;
 
 #[derive(Debug, Default)]
 struct State {
@@ -24,21 +24,21 @@ struct State {
     cancelled: BTreeSet<RunId>,
     outgoing: BTreeSet<Wake>,
     served: BTreeSet<Name>,
-    last_put: BTreeMap<Name, Instant>,
+    last_put: BTreeMap<Group, Instant>,
 }
 
 impl State {
-    /// Notes a put; whether the queue had been quiet before.
-    fn note_put(&mut self, queue: &Name, now: Instant) -> bool {
-        if let Some(last) = self.last_put.get_mut(queue) {
+    /// Notes a put; whether the group had been quiet before.
+    fn note_put(&mut self, group: &Group, now: Instant) -> bool {
+        if let Some(last) = self.last_put.get_mut(group) {
             let quiet = now.duration_since(*last) > QUIET;
             *last = now;
             return quiet;
         }
-        if self.last_put.len() >= QUEUES_MAX {
+        if self.last_put.len() >= GROUPS_MAX {
             self.last_put.clear();
         }
-        self.last_put.insert(queue.clone(), now);
+        self.last_put.insert(group.clone(), now);
         true
     }
 }
@@ -73,7 +73,12 @@ impl Wakes {
 
     /// The worker of this process serves these queues; others need not be told while it does.
     pub(crate) fn serve(&self, queues: &[Name]) {
-        self.state().served = queues.iter().cloned().collect();
+        let mut state = self.state();
+        state.served = queues.iter().cloned().collect();
+        if state.served.is_empty() {
+            state.groups.clear();
+            state.cancelled.clear();
+        }
     }
 
     /// Whether the worker of this process has no free slot, so that others are told all the same.
@@ -89,7 +94,7 @@ impl Wakes {
         let (mut inward, mut outward) = (false, false);
         for group in groups {
             let served = state.served.contains(&group.queue);
-            let quiet = state.note_put(&group.queue, now);
+            let quiet = state.note_put(&group, now);
             if quiet && (!served || saturated) {
                 outward |= state.outgoing.insert(Wake::Ready(group.clone()));
             }
@@ -118,6 +123,8 @@ impl Wakes {
         let mut state = self.state();
         let new = match wake {
             Wake::Ready(group) => state.served.contains(&group.queue) && state.groups.insert(group),
+            // Where no worker is, nobody would take it out again.
+            Wake::Cancelled(_) if state.served.is_empty() => false,
             Wake::Cancelled(run) => {
                 self.has_cancelled.store(true, Ordering::Release);
                 state.cancelled.insert(run)

@@ -16,10 +16,11 @@ use super::{lease, listen, maintain, stop, walk};
 use crate::batch::Batcher;
 use crate::client::Staunch;
 use crate::commit::Committer;
-use crate::config::{default_queue, named};
+use crate::config::{Settings, default_queue, named};
 use crate::error::Error;
 use crate::registry::{Registry, States, Workflow};
 use crate::session::SessionCell;
+use crate::topology::Shard;
 
 /// Collects what a worker runs.
 #[must_use = "a worker runs nothing before it is started"]
@@ -93,7 +94,7 @@ impl WorkerBuilder {
     /// # Errors
     ///
     /// [`Error::DuplicateRegistration`], or [`Error::Invalid`] and [`Error::Config`] for a queue
-    /// or a number that cannot be.
+    /// or a number that cannot be, or when this connection has a running worker already.
     pub async fn start(self) -> Result<Worker, Error> {
         if let Some(problem) = self.problem {
             return Err(problem);
@@ -114,6 +115,10 @@ impl WorkerBuilder {
             let problem = format!("has {} bytes; at most 255 are allowed", self.version.len());
             return Err(InvalidValue::new("version", problem).into());
         }
+        if !self.staunch.claim_worker() {
+            let problem = "this connection has a worker already; connect again for another";
+            return Err(Error::Config { problem: problem.to_owned() });
+        }
         let closed = CancellationToken::new();
         let doors = self.staunch.inner.doors.clone();
         let shards = self
@@ -121,24 +126,7 @@ impl WorkerBuilder {
             .inner
             .shards
             .iter()
-            .map(|client| {
-                let (shard, session) = (client.shard.clone(), SessionCell::default());
-                let committer =
-                    Committer::start(shard.clone(), session.clone(), &settings, &closed);
-                let flush = Arc::new(HandBacks { shard: shard.clone() });
-                let hand_back: Batcher<HeldRun, bool> =
-                    Batcher::start(&doors.tasks, &closed, 1, settings.pending_max, &flush);
-                WorkerShard {
-                    id: shard.id,
-                    shard,
-                    session,
-                    committer,
-                    hand_back,
-                    listening: AtomicBool::new(false),
-                    live_workers: AtomicU64::new(1),
-                    renewal_us: AtomicU64::new(0),
-                }
-            })
+            .map(|client| worker_shard(client.shard.clone(), &settings, &closed))
             .collect();
         let core = Arc::new(Core {
             slots: Arc::new(Semaphore::new(settings.concurrency as usize)),
@@ -157,6 +145,26 @@ impl WorkerBuilder {
         });
         begin(&core);
         Ok(Worker { core })
+    }
+}
+
+fn worker_shard(shard: Arc<Shard>, settings: &Settings, closed: &CancellationToken) -> WorkerShard {
+    let session = SessionCell::default();
+    let committer = Committer::start(shard.clone(), session.clone(), settings, closed);
+    let flush = Arc::new(HandBacks { shard: shard.clone() });
+    let pending_max = settings.pending_max;
+    let hand_back: Batcher<HeldRun, bool> =
+        Batcher::start(&shard.doors.tasks, closed, 1, pending_max, &flush);
+    WorkerShard {
+        id: shard.id,
+        shard,
+        session,
+        committer,
+        hand_back,
+        unanswered: Arc::new(Semaphore::new((settings.concurrency as usize / 4).max(1))),
+        listening: AtomicBool::new(false),
+        live_workers: AtomicU64::new(1),
+        renewal_us: AtomicU64::new(0),
     }
 }
 

@@ -44,6 +44,8 @@ pub(crate) struct WorkerShard {
     pub(crate) session: SessionCell,
     pub(crate) committer: Committer,
     pub(crate) hand_back: Batcher<HeldRun, bool>,
+    /// A place per direct start that the shard may leave unanswered at once.
+    pub(crate) unanswered: Arc<Semaphore>,
     pub(crate) listening: AtomicBool,
     pub(crate) live_workers: AtomicU64,
     /// How long the latest renewal took, in microseconds.
@@ -54,6 +56,8 @@ pub(crate) struct WorkerShard {
 #[derive(Debug, Default)]
 pub(crate) struct Counts {
     pub(crate) running: AtomicUsize,
+    /// Visits whose reply, or whose start of what it brought, is outstanding.
+    pub(crate) visits: AtomicUsize,
     pub(crate) claimed: AtomicU64,
     pub(crate) completed: AtomicU64,
     pub(crate) late: AtomicU64,
@@ -85,6 +89,11 @@ impl Core {
     /// Whether nothing runs here.
     pub(crate) fn is_idle(&self) -> bool {
         self.counts.running.load(Ordering::Acquire) == 0
+    }
+
+    /// Whether nothing runs here and nothing that a shard gave is on its way.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.counts.visits.load(Ordering::Acquire) == 0 && self.is_idle()
     }
 
     pub(crate) fn is_stopping(&self) -> bool {

@@ -23,12 +23,18 @@ impl LocalStarts for Direct {
             return None;
         }
         core.registry.get(&run.name)?;
-        core.shard(shard)?.session.get()?;
+        let place = core.shard(shard)?;
+        place.session.get()?;
+        if place.shard.breaker.is_open() {
+            return None;
+        }
+        // Starts that a slow shard has not answered may not take every slot from the others.
+        let unanswered = place.unanswered.clone().try_acquire_owned().ok()?;
         let slot = core.slots.clone().try_acquire_owned().ok()?;
         let (told, outcome) = oneshot::channel();
         let (run, tasks) = (run.clone(), core.doors.tasks.clone());
         // The caller may go away at any time; what was stored and claimed must run all the same.
-        tasks.spawn(async move { start(&core, shard, run, slot, told).await });
+        tasks.spawn(async move { start(&core, shard, run, (slot, unanswered), told).await });
         Some(Box::pin(async move { outcome.await.unwrap_or(LocalOutcome::Declined(Try::Again)) }))
     }
 }
@@ -37,13 +43,14 @@ async fn start(
     core: &Arc<Core>,
     shard_id: ShardId,
     run: NewRun,
-    slot: OwnedSemaphorePermit,
+    (slot, unanswered): (OwnedSemaphorePermit, OwnedSemaphorePermit),
     told: oneshot::Sender<LocalOutcome>,
 ) {
     let Some(shard) = core.shard(shard_id) else { return };
     let control = Arc::new(Control::default());
     core.counts.running.fetch_add(1, Ordering::AcqRel);
     let written = shard.committer.write(Write::Start(run.clone(), control.clone())).await;
+    drop(unanswered);
     let session = match written {
         Written::Started(session) => session,
         other => {

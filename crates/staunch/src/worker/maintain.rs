@@ -6,7 +6,7 @@ use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use bytes::Bytes;
-use staunch_store::{Error, Group, ReclaimRequest, Turn};
+use staunch_store::{Error, ErrorKind, Group, ReclaimRequest, Turn};
 use tokio::time::Instant;
 
 use super::core::{Core, Counts, WorkerShard};
@@ -33,6 +33,7 @@ const STATEMENTS_PER_TURN: u32 = 20;
 const ORPHAN_AGE: Duration = Duration::from_secs(30);
 
 struct Due {
+    claims: u32,
     topics: Instant,
     prepare: Instant,
     audit: Instant,
@@ -44,6 +45,7 @@ pub(crate) async fn maintain(core: Arc<Core>, index: usize) {
     let now = core.doors.clock.now();
     let audit = Duration::from_millis(core.settings.audit_interval_ms);
     let mut due = Due {
+        claims: CLAIMS_PER_TURN,
         topics: now,
         prepare: now + core.doors.rng.jitter(PREPARE_EVERY, 0.9),
         audit: now + core.doors.rng.jitter(audit, 0.5),
@@ -62,48 +64,64 @@ pub(crate) async fn maintain(core: Arc<Core>, index: usize) {
         {
             continue;
         }
-        if let Err(error) = turn_of(&core, shard, &mut due).await {
-            shard.shard.breaker.failed(error.kind());
-            tracing::debug!(shard = %shard.id, %error, "maintenance goes on later");
-        }
+        turn_of(&core, shard, &mut due).await;
     }
 }
 
-async fn turn_of(core: &Core, shard: &WorkerShard, due: &mut Due) -> Result<(), Error> {
-    reclaim(core, shard).await?;
-    promote(shard).await?;
+/// One turn. A job that fails keeps none of the others from theirs.
+async fn turn_of(core: &Core, shard: &WorkerShard, due: &mut Due) {
+    let reclaimed = reclaim(core, shard, due.claims).await;
+    due.claims = match &reclaimed {
+        // What is too much for one statement is taken in smaller parts.
+        Err(_) => (due.claims / 2).max(1),
+        Ok(()) => (due.claims * 2).min(CLAIMS_PER_TURN),
+    };
+    report(shard, "reclaim", reclaimed);
+    report(shard, "promote", promote(shard).await);
     let now = core.doors.clock.now();
     let workers = u32::try_from(shard.live_workers.load(Ordering::Relaxed)).unwrap_or(1).max(1);
     if now >= due.topics {
         due.topics = now + TOPICS_EVERY;
-        wake_topics(core, shard).await?;
+        report(shard, "wake topics", wake_topics(core, shard).await);
     }
     if now >= due.prepare {
         due.prepare = now + core.doors.rng.jitter(PREPARE_EVERY * workers, 0.5);
-        shard.shard.store.prepare().await?;
+        let prepared = shard.shard.call(shard.shard.store.prepare()).await;
+        report(shard, "prepare", prepared.map(|_| ()));
     }
     if now >= due.audit {
         let every = Duration::from_millis(core.settings.audit_interval_ms);
         due.audit = now + core.doors.rng.jitter(every * workers, 0.5);
-        audit(core, shard).await?;
+        report(shard, "audit", audit(core, shard).await);
     }
-    Ok(())
+}
+
+fn report(shard: &WorkerShard, job: &str, outcome: Result<(), Error>) {
+    match outcome {
+        Ok(()) => {}
+        Err(error) if matches!(error.kind(), ErrorKind::Unavailable | ErrorKind::Unknown) => {
+            tracing::debug!(shard = %shard.id, job, %error, "maintenance goes on later");
+        }
+        Err(error) => tracing::warn!(shard = %shard.id, job, %error, "maintenance failed"),
+    }
 }
 
 /// Puts back what workers held whose lease has ended. Stands back while the shard itself is slow:
 /// leases must not turn a slow shard into more load.
-async fn reclaim(core: &Core, shard: &WorkerShard) -> Result<(), Error> {
+async fn reclaim(core: &Core, shard: &WorkerShard, claims: u32) -> Result<(), Error> {
     let renewal = Duration::from_micros(shard.renewal_us.load(Ordering::Relaxed));
     if renewal > core.settings.lease() / 3 {
         tracing::warn!(shard = %shard.id, "the shard is slow; nobody's runs are taken over");
         return Ok(());
     }
     let request = ReclaimRequest {
-        claims: CLAIMS_PER_TURN,
+        claims,
         deaths: core.settings.deaths_max,
         dead_error: dead_error(core.settings.deaths_max),
     };
-    let Turn::Done(reply) = shard.shard.store.reclaim(request).await? else { return Ok(()) };
+    let Turn::Done(reply) = shard.shard.call(shard.shard.store.reclaim(request)).await? else {
+        return Ok(());
+    };
     Counts::add(&core.counts.recovered, reply.recovered);
     Counts::add(&core.counts.died, reply.dead);
     if reply.lapsed + reply.claims > 0 {
@@ -130,7 +148,7 @@ fn dead_error(deaths: i64) -> Bytes {
 
 async fn promote(shard: &WorkerShard) -> Result<(), Error> {
     for _ in 0..STATEMENTS_PER_TURN {
-        let promoted = shard.shard.store.promote_due(DUE_PER_STATEMENT).await?;
+        let promoted = shard.shard.call(shard.shard.store.promote_due(DUE_PER_STATEMENT)).await?;
         let Turn::Done((count, groups)) = promoted else { break };
         wake(shard, groups);
         if count < u64::from(DUE_PER_STATEMENT) {
@@ -143,7 +161,10 @@ async fn promote(shard: &WorkerShard) -> Result<(), Error> {
 async fn wake_topics(core: &Core, shard: &WorkerShard) -> Result<(), Error> {
     let topics: Vec<_> = core.registry.names().filter_map(topic_of).collect();
     for _ in 0..STATEMENTS_PER_TURN {
-        let woken = shard.shard.store.wake_topics(topics.clone(), WOKEN_PER_STATEMENT).await?;
+        let woken = shard
+            .shard
+            .call(shard.shard.store.wake_topics(topics.clone(), WOKEN_PER_STATEMENT))
+            .await?;
         let Turn::Done((count, groups)) = woken else { break };
         wake(shard, groups);
         if count < u64::from(WOKEN_PER_STATEMENT) {
@@ -155,7 +176,7 @@ async fn wake_topics(core: &Core, shard: &WorkerShard) -> Result<(), Error> {
 
 /// Open runs that nothing holds: there should be none, ever.
 async fn audit(core: &Core, shard: &WorkerShard) -> Result<(), Error> {
-    let orphans = shard.shard.store.audit_orphans(ORPHAN_AGE, true).await?;
+    let orphans = shard.shard.call(shard.shard.store.audit_orphans(ORPHAN_AGE, true)).await?;
     let Turn::Done(orphans) = orphans else { return Ok(()) };
     if !orphans.is_empty() {
         Counts::add(&core.counts.orphans, orphans.len() as u64);

@@ -18,6 +18,8 @@ const WINNING: Duration = Duration::from_millis(250);
 const FAILURE: Duration = Duration::from_millis(100);
 const LOOK_RECENT: Duration = Duration::from_secs(1);
 const LOOK_EVERYTHING: Duration = Duration::from_secs(20);
+/// However large the fleet, each worker looks back at least so much more rarely.
+const SHARING_MAX: u32 = 30;
 
 /// What a visit brought.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -71,15 +73,16 @@ impl Pace {
     }
 
     /// How far back the visit that begins now looks. Late commits lie before a position, so an
-    /// earlier start is taken now and then.
-    pub(crate) fn look(&mut self, now: Instant) -> Look {
+    /// earlier start is taken now and then; `workers` share that.
+    pub(crate) fn look(&mut self, now: Instant, workers: u32) -> Look {
+        let workers = workers.clamp(1, SHARING_MAX);
         if now >= self.next_everything {
-            self.next_everything = now + self.doors.rng.jitter(LOOK_EVERYTHING, 0.5);
-            self.next_recent = now + LOOK_RECENT;
+            self.next_everything = now + self.doors.rng.jitter(LOOK_EVERYTHING * workers, 0.5);
+            self.next_recent = now + LOOK_RECENT * workers;
             return Look::Everything;
         }
         if now >= self.next_recent {
-            self.next_recent = now + self.doors.rng.jitter(LOOK_RECENT, 0.25);
+            self.next_recent = now + self.doors.rng.jitter(LOOK_RECENT * workers, 0.25);
             return Look::Recent;
         }
         Look::Live

@@ -97,16 +97,21 @@ fn parts(
 async fn execute(core: &Core, run: &Arc<Run>, control: &Control, input: Bytes) -> Ended {
     let Some(entry) = core.registry.get(&run.parts.name) else { return Ended::Unknown };
     let code = AssertUnwindSafe(entry.handler.call(Ctx { run: run.clone() }, input)).catch_unwind();
-    let watched = Watch { code, run: run.clone(), reported: entry.foreign_wait.clone() };
-    tokio::select! {
+    let mut watched = Watch { code, run: run.clone(), reported: entry.foreign_wait.clone() };
+    let ended = tokio::select! {
         biased;
         verdict = control.verdict() => Ended::Stopped(verdict),
-        result = watched => Ended::With(match result {
+        result = &mut watched => Ended::With(match result {
             Ok(Ok(output)) => limited(run, output),
             Ok(Err(error)) => Err(error),
             Err(panic) => Err(RunError::panic(&*panic)),
         }),
+    };
+    // The user's values may panic while they are dropped; the run is settled all the same.
+    if std::panic::catch_unwind(AssertUnwindSafe(|| drop(watched))).is_err() {
+        tracing::warn!("the workflow's code panicked while it was stopped");
     }
+    ended
 }
 
 fn limited(run: &Run, output: Bytes) -> Result<Bytes, RunError> {

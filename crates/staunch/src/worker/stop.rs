@@ -101,7 +101,7 @@ pub(crate) async fn drain(core: &Arc<Core>) {
 
 async fn emptied(core: &Core, within: Duration) -> bool {
     let deadline = core.doors.clock.now() + within;
-    while !core.is_idle() {
+    while !core.is_empty() {
         if core.doors.clock.now() >= deadline {
             return false;
         }
@@ -116,6 +116,7 @@ pub(crate) fn close(core: &Core) {
         return;
     }
     core.staunch.set_local(None);
+    core.staunch.release_worker();
     core.closed.cancel();
     for shard in &core.shards {
         shard.shard.wakes.serve(&[]);

@@ -23,6 +23,17 @@ enum State {
     Trial(RunId, Option<Arc<Run>>, Instant),
 }
 
+/// Whether suspects are known to wait.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Waiting {
+    /// On no shard.
+    Nowhere,
+    /// Only on shards that are not to be visited yet.
+    Later,
+    /// On a shard that may be visited now.
+    Due,
+}
+
 /// What the walk may do now.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Turn {
@@ -50,15 +61,19 @@ impl Suspects {
         matches!(*self.state(), State::None)
     }
 
-    /// What to do next, given whether a suspect is known to wait and whether nothing runs here.
-    pub(crate) fn turn(&self, waiting: bool, idle: bool, now: Instant) -> Turn {
+    /// What to do next, given whether nothing runs here.
+    pub(crate) fn turn(&self, waiting: Waiting, idle: bool, now: Instant) -> Turn {
         let mut state = self.state();
-        if matches!(*state, State::None) && waiting {
-            *state = State::Wanted(now);
+        match *state {
+            State::None if waiting == Waiting::Due => *state = State::Wanted(now),
+            State::Wanted(_) if waiting == Waiting::Nowhere => *state = State::None,
+            _ => {}
         }
         match *state {
             State::None => Turn::Usual,
-            State::Wanted(since) if idle || now.duration_since(since) >= EMPTYING => {
+            State::Wanted(since)
+                if waiting == Waiting::Due && (idle || now.duration_since(since) >= EMPTYING) =>
+            {
                 *state = State::Asking;
                 Turn::Suspect
             }

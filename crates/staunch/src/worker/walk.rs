@@ -2,17 +2,18 @@
 //! that a slow shard keeps nobody waiting.
 
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use futures_util::stream::{FuturesUnordered, StreamExt};
 use staunch_store::{Group, LANE_SUSPECT};
-use tokio::sync::mpsc;
+use tokio::sync::{OwnedSemaphorePermit, mpsc};
 use tokio::time::Instant;
 
 use super::core::Core;
 use super::groups::Groups;
 use super::pace::{Pace, Visited};
-use super::suspects::Turn;
+use super::suspects::{Turn, Waiting};
 use super::visit::{Report, Visit, visit};
 use crate::topology::Permission;
 
@@ -118,7 +119,12 @@ fn lap(
     scans: &mpsc::UnboundedSender<(usize, Vec<Group>)>,
 ) -> bool {
     let now = core.doors.clock.now();
-    let waiting = places.iter().any(|place| place.groups.has_suspects());
+    let due = |place: &Place| !place.visiting && place.pace.next() <= now;
+    let waiting = places
+        .iter()
+        .filter(|place| place.groups.has_suspects())
+        .map(|place| if due(place) { Waiting::Due } else { Waiting::Later });
+    let waiting = waiting.max().unwrap_or(Waiting::Nowhere);
     let turn = core.suspects.turn(waiting, core.is_idle(), now);
     let mut order: Vec<usize> = (0..places.len()).collect();
     core.doors.rng.shuffle(&mut order);
@@ -130,15 +136,12 @@ fn lap(
             place.next_scan = now + core.doors.rng.jitter(SCAN_EVERY, 0.5);
             scan(core, index, scans);
         }
-        let for_suspect = turn == Turn::Suspect && !place.visiting && place.groups.has_suspects();
-        let due = !place.visiting && place.pace.next() <= now;
+        let due = due(place);
+        let for_suspect = turn == Turn::Suspect && due && place.groups.has_suspects();
         if !for_suspect && (turn != Turn::Usual || !due) {
-            if turn != Turn::Usual && due {
+            if turn != Turn::Usual && due && !place.groups.has_suspects() {
                 place.pace.visited(Visited::Empty, Duration::ZERO, POSITION_EVERY);
             }
-            continue;
-        }
-        if !may_visit(core, index, place) {
             continue;
         }
         let wanted = if for_suspect { 1 } else { core.settings.claim_max };
@@ -147,23 +150,10 @@ fn lap(
             starved = true;
             continue;
         };
-        place.visiting = true;
-        let groups = if for_suspect {
-            place.groups.suspects()
-        } else {
-            place.groups.usual(&core.doors.rng, now)
-        };
-        let mark_position = now >= place.next_position;
-        if mark_position {
-            place.next_position = now + POSITION_EVERY;
+        if !may_visit(core, index, place) {
+            continue;
         }
-        let look = place.pace.look(now);
-        let asked = Visit { groups, look, mark_position, suspect: for_suspect, slots };
-        let (task_core, reports) = (core.clone(), reports.clone());
-        core.doors.tasks.spawn(async move {
-            // The walk has ended when nobody takes the report; the runs are started all the same.
-            drop(reports.send(visit(&task_core, index, asked).await));
-        });
+        send(core, index, place, for_suspect, slots, reports);
         if for_suspect {
             asked_for_suspect = true;
             break;
@@ -173,6 +163,36 @@ fn lap(
         core.suspects.asked(None, now);
     }
     starved
+}
+
+/// Begins a visit, whose report comes later.
+fn send(
+    core: &Arc<Core>,
+    index: usize,
+    place: &mut Place,
+    suspect: bool,
+    slots: OwnedSemaphorePermit,
+    reports: &mpsc::UnboundedSender<Report>,
+) {
+    let now = core.doors.clock.now();
+    let groups =
+        if suspect { place.groups.suspects() } else { place.groups.usual(&core.doors.rng, now) };
+    place.visiting = true;
+    let workers = core.shards[index].live_workers.load(Ordering::Relaxed);
+    let look = place.pace.look(now, u32::try_from(workers).unwrap_or(u32::MAX));
+    let mark_position = now >= place.next_position;
+    if mark_position {
+        place.next_position = now + POSITION_EVERY;
+    }
+    let asked = Visit { groups, look, mark_position, suspect, slots };
+    let (task_core, reports) = (core.clone(), reports.clone());
+    core.counts.visits.fetch_add(1, Ordering::AcqRel);
+    core.doors.tasks.spawn(async move {
+        let report = visit(&task_core, index, asked).await;
+        task_core.counts.visits.fetch_sub(1, Ordering::AcqRel);
+        // The walk has ended when nobody takes the report; the runs are started all the same.
+        drop(reports.send(report));
+    });
 }
 
 fn may_visit(core: &Core, index: usize, place: &mut Place) -> bool {
@@ -209,7 +229,7 @@ fn note(core: &Core, places: &mut [Place], report: Report) {
         place.groups.forget_suspects();
     }
     place.groups.note(groups, core.doors.clock.now());
-    let listening = core.shards[shard].listening.load(std::sync::atomic::Ordering::Relaxed);
+    let listening = core.shards[shard].listening.load(Ordering::Relaxed);
     let ceiling =
         if listening { core.settings.idle_poll_listening_ms } else { core.settings.idle_poll_ms };
     place.pace.visited(visited, took, Duration::from_millis(ceiling));

@@ -165,7 +165,7 @@ async fn a_cancelled_run_ends_and_its_code_is_told() {
 
 #[workflow]
 async fn endless(ctx: Ctx) -> Result<()> {
-    let waiting = ctx.step("wait", || async { std::future::pending::<Result<(), Error>>().await });
+    let waiting = ctx.step("wait", || async { std::future::pending::<Result<()>>().await });
     waiting.await?;
     Ok(())
 }

@@ -12,7 +12,7 @@ async fn two_slow_steps(ctx: Ctx) -> Result<u64> {
     for name in ["one", "two"] {
         ctx.step(name, || async {
             tokio::time::sleep(Duration::from_secs(10)).await;
-            Ok::<(), Error>(())
+            Ok(())
         })
         .await?;
     }
@@ -43,7 +43,7 @@ async fn a_draining_worker_finishes_the_running_step_and_hands_the_rest_back_unc
 
 #[workflow]
 async fn too_slow(ctx: Ctx) -> Result<()> {
-    ctx.step("hang", || async { std::future::pending::<Result<(), Error>>().await }).await?;
+    ctx.step("hang", || async { std::future::pending::<Result<()>>().await }).await?;
     Ok(())
 }
 

@@ -31,7 +31,7 @@ async fn hanging_once(ctx: StepCtx) -> Result<u32> {
 #[workflow]
 async fn two_steps(ctx: Ctx) -> Result<(u32, u32)> {
     let token = ctx.random();
-    let recorded = ctx.step("token", || async { Ok::<_, Error>(token) }).await?;
+    let recorded = ctx.step("token", || async { Ok(token) }).await?;
     anyhow::ensure!(token == recorded, "derived values are the same on replay");
     let a = first(&ctx).await?;
     let b = hanging_once(&ctx).await?;
@@ -115,7 +115,7 @@ async fn a_terminal_error_is_not_tried_again() {
 
 #[workflow]
 async fn large(ctx: Ctx) -> Result<()> {
-    ctx.step("large", || async { Ok::<_, Error>("x".repeat(3_000_000)) }).await?;
+    ctx.step("large", || async { Ok("x".repeat(3_000_000)) }).await?;
     Ok(())
 }
 
@@ -134,14 +134,14 @@ async fn a_result_over_the_limit_fails_the_step_at_once_with_both_sizes() {
 
 #[workflow(name = "changing")]
 async fn before(ctx: Ctx) -> Result<u32> {
-    ctx.step("old", || async { Ok::<_, Error>(1) }).await?;
-    ctx.step("hang", || async { Ok::<u32, Error>(std::future::pending().await) }).await?;
+    ctx.step("old", || async { Ok(1) }).await?;
+    ctx.step("hang", std::future::pending::<Result<()>>).await?;
     Ok(0)
 }
 
 #[workflow(name = "changing")]
 async fn after(ctx: Ctx) -> Result<u32> {
-    Ok(ctx.step("new", || async { Ok::<_, Error>(2) }).await?)
+    Ok(ctx.step("new", || async { Ok(2) }).await?)
 }
 
 #[tokio::test(start_paused = true)]
@@ -168,9 +168,9 @@ async fn code_that_differs_from_its_record_fails_with_both_names() {
 async fn together(ctx: Ctx) -> Result<Vec<u32>> {
     let slow = ctx.step("slow", || async {
         tokio::time::sleep(Duration::from_secs(2)).await;
-        Ok::<u32, Error>(1)
+        Ok(1)
     });
-    let quick = ctx.step("quick", || async { Ok::<u32, Error>(2) });
+    let quick = ctx.step("quick", || async { Ok(2) });
     let (slow, quick) = tokio::join!(slow, quick);
     Ok(vec![slow?, quick?])
 }
@@ -186,4 +186,62 @@ async fn steps_awaited_together_keep_the_numbers_of_their_calls() {
     let names: Vec<_> = steps.iter().map(|step| step.record.name.as_str()).collect();
     assert_eq!(names, ["slow", "quick"]);
     worker.shutdown().await.unwrap();
+}
+
+#[step]
+async fn validate(ctx: StepCtx, branch: u32) -> Result<u32> {
+    // The second branch is faster, so that the branches go on in the order 2, 1.
+    tokio::time::sleep(Duration::from_secs(u64::from(10 - branch))).await;
+    ctx.state::<Arc<Counts>>().first.fetch_add(1, Ordering::SeqCst);
+    Ok(branch)
+}
+
+#[step]
+async fn charge(ctx: StepCtx, branch: u32) -> Result<u32> {
+    let counts = ctx.state::<Arc<Counts>>();
+    if counts.second.fetch_add(1, Ordering::SeqCst) == 1 {
+        // The second charge dies with its process.
+        std::future::pending::<()>().await;
+    }
+    Ok(branch * 100)
+}
+
+#[workflow]
+async fn branches(ctx: Ctx) -> Result<Vec<u32>> {
+    let branch = |number| {
+        let ctx = ctx.clone();
+        async move {
+            let valid = validate(&ctx, number).await?;
+            Ok::<_, anyhow::Error>(charge(&ctx, valid).await?)
+        }
+    };
+    let (one, two) = tokio::join!(branch(1), branch(2));
+    Ok(vec![one?, two?])
+}
+
+#[tokio::test(start_paused = true)]
+async fn branches_awaited_together_take_the_same_way_on_replay() {
+    let world = World::new(1);
+    let counts = Arc::new(Counts::default());
+    let (dying, heir) = (world.process(1), world.process(2));
+    let doomed = dying.staunch.worker().register(branches).state(counts.clone());
+    let doomed = doomed.start().await.unwrap();
+    let run = branches.start(&heir.staunch).queue("default").await.unwrap();
+    while counts.second.load(Ordering::SeqCst) < 2 {
+        pass(Duration::from_millis(10)).await;
+    }
+    dying.kill();
+    let worker = heir.staunch.worker().register(branches).state(counts.clone());
+    let worker = worker.start().await.unwrap();
+    assert_eq!(run.result().await.unwrap(), [100, 200]);
+    assert_eq!(counts.first.load(Ordering::SeqCst), 2, "recorded steps never run again");
+    let steps = heir.staunch.inspect(&run.address().to_string()).await.unwrap().steps;
+    let charged: Vec<_> = steps.iter().filter_map(|step| step.record.output.clone()).collect();
+    assert_eq!(
+        charged.iter().map(|output| output.as_ref()).collect::<Vec<_>>(),
+        [b"1".as_ref(), b"2".as_ref(), b"200".as_ref(), b"100".as_ref(),]
+    );
+    worker.shutdown().await.unwrap();
+    drop(doomed);
+    world.assert_sound();
 }

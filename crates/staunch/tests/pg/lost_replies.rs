@@ -14,8 +14,8 @@ const KINDS: [&str; 4] =
 
 #[workflow]
 async fn two_steps(ctx: Ctx, number: i64) -> Result<i64> {
-    let once = ctx.step("one", || async { Ok::<_, Error>(number + 1) }).await?;
-    Ok(ctx.step("two", || async { Ok::<_, Error>(once * 2) }).await?)
+    let once = ctx.step("one", || async { Ok(number + 1) }).await?;
+    Ok(ctx.step("two", || async { Ok(once * 2) }).await?)
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

@@ -109,6 +109,6 @@ async fn a_cancel_reaches_a_run_in_another_process() {
 
 #[workflow]
 async fn endless(ctx: Ctx) -> Result<()> {
-    ctx.step("wait", || async { std::future::pending::<Result<(), Error>>().await }).await?;
+    ctx.step("wait", || async { std::future::pending::<Result<()>>().await }).await?;
     Ok(())
 }

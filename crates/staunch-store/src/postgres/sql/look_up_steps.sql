@@ -3,7 +3,7 @@
 -- Primary keys of step and workflow. A statement of its own, so that its snapshot sees the winner
 -- that the insert waited for. Only reads; safe at any time.
 select
-  i.place, s.run_id, s.seq, s.epoch, s.attempts,
+  i.place, s.run_id, s.seq, s.ordinal, s.epoch, s.attempts,
   (extract(epoch from s.started_at) * 1000000)::bigint as started_us,
   s.shard_key, s.name, s.output, s.error,
   exists (

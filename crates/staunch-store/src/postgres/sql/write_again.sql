@@ -46,16 +46,16 @@ held as (
 ),
 recorded as (
   insert into step (
-    run_id, seq, epoch, attempts, started_at, shard_key, name, output, error
+    run_id, seq, ordinal, epoch, attempts, started_at, shard_key, name, output, error
   )
   select
-    i.run_id, i.seq, i.epoch, i.attempts,
+    i.run_id, i.seq, i.ordinal, i.epoch, i.attempts,
     'epoch'::timestamptz + i.started_us * interval '1 microsecond',
     i.shard_key, i.name, i.output, i.error
   from unnest(
     $13::uuid[], $14::bigint[], $15::bigint[], $16::bigint[], $17::bigint[],
-    $18::text[], $19::text[], $20::bytea[], $21::bytea[]
-  ) i (run_id, seq, epoch, attempts, started_us, shard_key, name, output, error)
+    $18::text[], $19::text[], $20::bytea[], $21::bytea[], $32::bigint[]
+  ) i (run_id, seq, epoch, attempts, started_us, shard_key, name, output, error, ordinal)
   where (select shape_ok from state)
   on conflict (run_id, seq) do nothing
   returning run_id, seq

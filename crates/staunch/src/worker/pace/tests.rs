@@ -51,10 +51,10 @@ async fn a_winner_yields_after_a_quarter_of_a_second() {
 async fn the_first_look_is_at_everything_and_later_ones_mostly_at_the_live_part() {
     let doors = Doors::simulated(0, 7);
     let mut pace = Pace::new(doors.clone());
-    assert_eq!(pace.look(doors.clock.now()), Look::Everything);
-    assert_eq!(pace.look(doors.clock.now()), Look::Live);
+    assert_eq!(pace.look(doors.clock.now(), 1), Look::Everything);
+    assert_eq!(pace.look(doors.clock.now(), 1), Look::Live);
     tokio::time::advance(Duration::from_millis(1_300)).await;
-    assert_eq!(pace.look(doors.clock.now()), Look::Recent);
+    assert_eq!(pace.look(doors.clock.now(), 1), Look::Recent);
     tokio::time::advance(Duration::from_secs(40)).await;
-    assert_eq!(pace.look(doors.clock.now()), Look::Everything);
+    assert_eq!(pace.look(doors.clock.now(), 1), Look::Everything);
 }
