@@ -16,9 +16,12 @@ pub enum ErrorKind {
     /// The statement was sent and no answer came. It may have been committed; try again with
     /// [`Try::Again`](crate::Try::Again).
     Unknown,
-    /// Another transaction was in the way (lock timeout, deadlock, serialization, statement
-    /// timeout). Nothing was written; try again soon.
+    /// Another transaction was in the way (lock timeout, deadlock, serialization). Nothing was
+    /// written; try again soon.
     Conflict,
+    /// The server ended the statement at its time limit. Nothing was written; the shard is slow, or
+    /// the statement asks too much at once.
+    TimedOut,
     /// The values cannot be stored. Nothing of the batch was written; the same batch will always
     /// fail.
     Invalid,
@@ -32,7 +35,7 @@ pub enum ErrorKind {
 impl ErrorKind {
     /// Whether the same call may succeed later without a change by anybody.
     pub fn is_transient(self) -> bool {
-        matches!(self, Self::Unavailable | Self::Unknown | Self::Conflict)
+        matches!(self, Self::Unavailable | Self::Unknown | Self::Conflict | Self::TimedOut)
     }
 }
 

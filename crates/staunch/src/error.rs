@@ -161,7 +161,7 @@ impl Error {
     pub(crate) fn of_store(shard: ShardId, error: &staunch_store::Error) -> Self {
         let problem = chain_text(error);
         match error.kind() {
-            ErrorKind::Unavailable | ErrorKind::Conflict => {
+            ErrorKind::Unavailable | ErrorKind::Conflict | ErrorKind::TimedOut => {
                 Self::ShardUnavailable { shard, problem }
             }
             ErrorKind::Unknown => Self::UnknownOutcome { shard, problem },

@@ -178,7 +178,8 @@ fn lost(effect: Effect) -> ErrorKind {
 
 fn kind_of_code(code: &str, effect: Effect) -> ErrorKind {
     match code {
-        "55P03" | "40P01" | "40001" | "57014" => ErrorKind::Conflict,
+        "55P03" | "40P01" | "40001" => ErrorKind::Conflict,
+        "57014" => ErrorKind::TimedOut,
         // The last one ended a transaction of ours in which nothing happened for too long.
         "57P03" | "25006" | "25P03" => ErrorKind::Unavailable,
         // Sent in the middle of a statement, and by routers for a server that was lost: the

@@ -75,9 +75,9 @@ impl Breaker {
 
     /// A call failed with an error of this kind.
     pub(crate) fn failed(&self, kind: ErrorKind) {
-        if !matches!(kind, ErrorKind::Unavailable | ErrorKind::Unknown) {
-            self.answered();
-            return;
+        match kind {
+            ErrorKind::Unavailable | ErrorKind::Unknown | ErrorKind::TimedOut => {}
+            _ => return self.answered(),
         }
         let now = self.doors.clock.now();
         let mut state = self.state();

@@ -4,7 +4,7 @@ use super::*;
 fn codes_are_sorted_by_what_the_caller_may_do() {
     let cases = [
         ("55P03", ErrorKind::Conflict),
-        ("57014", ErrorKind::Conflict),
+        ("57014", ErrorKind::TimedOut),
         ("57P03", ErrorKind::Unavailable),
         ("53300", ErrorKind::Unavailable),
         ("25006", ErrorKind::Unavailable),

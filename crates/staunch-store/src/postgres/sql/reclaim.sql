@@ -10,6 +10,8 @@
 -- judged: a death is charged unless the run recorded a step since its claim. Enough of them end the
 -- run: $6 when it was alone, twice as many when it never was, so that innocents pass through.
 -- passed: the gate, as in hand_back; ended: those convicted. No run is in both.
+-- charged in the answer: the test in brackets makes a hashed look-up of what would be a loop over
+-- loops, since these connections join by nothing else.
 -- forgotten: lapsed workers of which no claim is left, whichever statement took the last one; all of
 -- worker is read for them, which holds a row for each process.
 -- $9 moves now() in tests, 0 otherwise.
@@ -199,7 +201,7 @@ select
   (
     select count(*)
     from passed p
-    where p.run_id in (select j.run_id from judged j where j.charge)
+    where (p.run_id in (select j.run_id from judged j where j.charge)) is true
   ) as charged,
   (select count(*) from ended) as dead,
   q.queue, q.lane, q.priority

@@ -23,6 +23,11 @@ gate as materialized (
     case when s.shape_ok then pg_try_advisory_xact_lock($4::bigint) else false end as locked
   from state s
 ),
+held as materialized (
+  select h.run_id, h.epoch
+  from claim c
+  cross join lateral unnest(c.run_ids, c.epochs) h (run_id, epoch)
+),
 orphan as materialized (
   select i.run_id, i.epoch
   from unnest($5::uuid[], $6::bigint[]) i (run_id, epoch)
@@ -36,10 +41,7 @@ orphan as materialized (
     and not exists (
       select from waiting p where p.run_id = i.run_id and p.epoch = i.epoch
     )
-    and not exists (
-      select from claim c, unnest(c.run_ids, c.epochs) h (run_id, epoch)
-      where h.run_id = i.run_id and h.epoch = i.epoch
-    )
+    and ((i.run_id, i.epoch) in (select h.run_id, h.epoch from held h)) is not true
   order by i.run_id
 ),
 open as materialized (
