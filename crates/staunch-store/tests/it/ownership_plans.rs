@@ -40,8 +40,8 @@ const FILL: &[&str] = &[
      select run_id, 0, 1, 0, 'k' || n % 1000, 'greet', 'default', '\\x00' from fixture",
     "insert into ready (run_id, epoch, lane, priority, queue, shard_key)
      select run_id, 0, 1, 0, 'default', 'k' from fixture",
-    "insert into step (run_id, seq, epoch, attempts, started_at, shard_key, name, output)
-     select run_id, 0, 0, 1, now(), 'k', 'charge', '\\x00' from fixture where n % 2 = 0",
+    "insert into step (run_id, seq, ordinal, epoch, attempts, started_at, shard_key, name, output)
+     select run_id, 0, 0, 0, 1, now(), 'k', 'charge', '\\x00' from fixture where n % 2 = 0",
     "insert into worker (worker_id, expires_at, lapsed_at, lease_us, pid, host, version)
      select number::text::uuid, now() + interval '1 hour', case when dead then now() end, 7200000000, 1, '', ''
      from (values ('00000000-0000-0000-0000-000000000002', false),

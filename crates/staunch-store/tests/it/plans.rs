@@ -133,8 +133,8 @@ async fn fill(conn: &mut PgConnection) {
          select run_id, 0, 0, 'k' || n % 1000, 'greet', 'default', '\\x00' from fixture",
         "insert into ready (run_id, epoch, lane, priority, queue, shard_key)
          select run_id, 0, 1, 0, 'default', 'k' || n % 1000 from fixture",
-        "insert into step (run_id, seq, epoch, attempts, started_at, shard_key, name, output)
-         select run_id, 0, 0, 1, now(), 'k', 'charge', '\\x00' from fixture",
+        "insert into step (run_id, seq, ordinal, epoch, attempts, started_at, shard_key, name, output)
+         select run_id, 0, 0, 0, 1, now(), 'k', 'charge', '\\x00' from fixture",
         "insert into claim (worker_id, claim_id, run_ids, epochs)
          select '00000000-0000-0000-0000-000000000002', run_id, array[run_id], '{0}'
          from fixture where n % 3 = 0",
