@@ -1,9 +1,10 @@
 //! The reaper: ended leases, and what becomes of the work that they guarded.
 
 use std::collections::BTreeSet;
+use std::time::Duration;
 
 use super::lease::believed_live;
-use super::state::{Claim, State, distinct};
+use super::state::{Claim, State, Worker, after, before, distinct};
 use super::steps;
 use crate::status::Status;
 use crate::types::{
@@ -28,7 +29,7 @@ pub(super) fn reclaim(
     for (place, claim) in oldest_lapsed(state, request.claims) {
         state.claims.remove(&place);
         reply.claims += 1;
-        let charge = state.workers.get(&place.0).is_none_or(|worker| worker.charge);
+        let charge = state.workers.get(&place.0).is_some_and(|worker| worker.charge);
         // A parked run waits for its topic and not for its former owner, whose claim only had not
         // been finished yet.
         let held = claim.runs.iter().filter(|run| !state.is_parked(**run));
@@ -43,26 +44,42 @@ pub(super) fn reclaim(
     }
     reply.groups = distinct(reply.groups);
     let holders: BTreeSet<WorkerId> = state.claims.keys().map(|(worker, _)| *worker).collect();
-    state.workers.retain(|worker, row| row.lapsed_at.is_none() || holders.contains(worker));
+    let lately = |row: &Worker| row.lapsed_at.is_none_or(|lapsed| after(lapsed, row.lease) > now);
+    state.workers.retain(|worker, row| lately(row) || holders.contains(worker));
     reply
 }
 
-/// Marks leases that have ended. When most of them end together the shard was slow, and nobody's
-/// runs are to blame.
+/// Workers that start within so long of each other start together.
+const TOGETHER: Duration = Duration::from_secs(1);
+
+/// Marks leases that have ended. When most of them end together, within half a lease of each other,
+/// the shard was slow or the whole fleet was killed, and nobody's runs are to blame.
 fn mark_lapsed(state: &mut State, now: UnixMicros) -> u64 {
-    let registered = state.workers.values().filter(|row| row.lapsed_at.is_none()).count();
-    let ended: Vec<_> = state
-        .workers
-        .values_mut()
-        .filter(|row| row.lapsed_at.is_none() && !believed_live(row, now))
-        .collect();
-    let count = ended.len();
-    let most = count >= 2 && count * 2 > registered;
-    for row in ended {
-        row.lapsed_at = Some(now);
-        row.charge = !most;
+    let mut count = 0;
+    for row in state.workers.values_mut() {
+        if row.lapsed_at.is_none() && !believed_live(row, now) {
+            row.lapsed_at = Some(now);
+            count += 1;
+        }
     }
-    count as u64
+    let lately = |row: &Worker| {
+        row.lapsed_at.is_some_and(|lapsed| lapsed == now || after(lapsed, row.lease / 2) > now)
+    };
+    let heard_of = |row: &Worker| before(row.expires_at, row.lease);
+    let Some(last) = state.workers.values().filter(|row| lately(row)).map(heard_of).max() else {
+        return count;
+    };
+    let ended = state.workers.values().filter(|row| lately(row)).count();
+    let there = |row: &Worker| {
+        row.started_at <= after(last, TOGETHER) && (row.lapsed_at.is_none() || lately(row))
+    };
+    let peers = state.workers.values().filter(|row| there(row)).count();
+    if ended >= 2 && ended * 2 > peers {
+        for row in state.workers.values_mut().filter(|row| lately(row)) {
+            row.charge = false;
+        }
+    }
+    count
 }
 
 /// Claims without a live owner, oldest first, within the budget.

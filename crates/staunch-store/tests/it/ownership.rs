@@ -128,10 +128,8 @@ async fn the_reaper_leaves_a_locked_run_and_its_claim_for_the_next_pass() {
     let reply = scene.reclaim().await;
     assert_eq!((reply.lapsed, reply.claims, reply.recovered, reply.charged), (1, 0, 1, 1));
     scene.let_go("rollback").await;
-    assert_eq!(scene.count("select count(*) from worker").await, 2, "it still has a claim");
     let reply = scene.reclaim().await;
     assert_eq!((reply.lapsed, reply.claims, reply.recovered, reply.charged), (0, 1, 1, 1));
-    assert_eq!(scene.count("select count(*) from worker").await, 1);
     assert_eq!(scene.count("select count(*) from ready where epoch = 1").await, 2);
     assert_eq!(scene.count("select sum(recoveries)::bigint from workflow").await, 2);
 }

@@ -13,8 +13,14 @@ use uuid::Uuid;
 use super::core::{Core, Counts, WorkerShard};
 use super::pace::Visited;
 use super::run::{Launch, launch};
-use crate::control::Control;
+use crate::control::{Control, Verdict};
+use crate::error::RunError;
 use crate::session::{Session, Taken};
+
+/// Runs whose recorded steps are loaded by one statement.
+const RESUMED_TOGETHER: usize = 20;
+/// The pause after histories were not given.
+const RESUME_PAUSE: Duration = Duration::from_millis(100);
 
 /// What to ask a shard for.
 pub(crate) struct Visit {
@@ -155,29 +161,48 @@ async fn begin(
     }
 }
 
+/// Loads the histories of resumed runs in parts and starts each part as it comes. A part that the
+/// shard does not give is asked for again, smaller.
 async fn resume(core: &Arc<Core>, mut launches: Vec<Launch>) {
-    let Some(shard) = launches.first().and_then(|first| core.shard(first.shard)) else { return };
-    let runs: Vec<_> = launches.iter().map(|launch| launch.run.run_id).collect();
-    let steps = loop {
-        match shard.shard.call(shard.shard.store.load_steps(runs.clone())).await {
-            Ok(steps) => break steps,
+    let mut size = RESUMED_TOGETHER;
+    while !launches.is_empty() {
+        let Some(shard) = launches.first().and_then(|first| core.shard(first.shard)) else {
+            return;
+        };
+        let part = launches.split_off(launches.len().saturating_sub(size));
+        let runs = part.iter().map(|launch| launch.run.run_id).collect();
+        match shard.shard.call(shard.shard.store.load_steps(runs)).await {
+            Ok(steps) => {
+                size = (size * 2).min(RESUMED_TOGETHER);
+                let mut steps = group_by_run(steps);
+                for mut started in part {
+                    started.history = steps.remove(&started.run.run_id).unwrap_or_default();
+                    launch(core, started);
+                }
+                continue;
+            }
+            Err(error) if !error.kind().is_transient() && size == 1 => {
+                for unreadable in part {
+                    let text = format!("the recorded steps cannot be read: {error}");
+                    unreadable.control.stop(Verdict::Fail(RunError::new("broken", text)));
+                    launch(core, unreadable);
+                }
+                continue;
+            }
             Err(error) => tracing::debug!(shard = %shard.id, %error, "steps not loaded"),
         }
-        let pause = core.doors.rng.jitter(Duration::from_millis(100), 0.5);
+        size = (size / 2).max(1);
+        launches.extend(part);
+        let pause = core.doors.rng.jitter(RESUME_PAUSE, 0.5);
         core.doors.clock.sleep(pause).await;
-        // The runs are another worker's by now; their tasks end at once and free their slots.
-        if launches.iter().all(|launch| launch.session.is_lost()) {
-            break Vec::new();
+        // Nothing of them ran here: they go back as they are, and those of a lost lease just end.
+        if core.drain.is_cancelled() || launches.iter().all(|launch| launch.session.is_lost()) {
+            for given_up in launches {
+                given_up.control.stop(Verdict::HandBack);
+                launch(core, given_up);
+            }
+            return;
         }
-    };
-    let mut steps = group_by_run(steps);
-    for started in &mut launches {
-        if let Some(history) = steps.remove(&started.run.run_id) {
-            started.history = history;
-        }
-    }
-    for started in launches {
-        launch(core, started);
     }
 }
 

@@ -32,6 +32,8 @@ struct Place {
     visiting: bool,
     next_position: Instant,
     next_scan: Instant,
+    /// Runs to ask for; smaller after a claim that failed, which may have asked for too much.
+    claim: u32,
 }
 
 /// Walks until the worker drains.
@@ -43,6 +45,7 @@ pub(crate) async fn walk(core: Arc<Core>) {
         visiting: false,
         next_position: now,
         next_scan: now,
+        claim: core.settings.claim_max,
     };
     let mut places: Vec<Place> = core.shards.iter().map(|_| place()).collect();
     let (reports, mut arriving) = mpsc::unbounded_channel();
@@ -139,12 +142,13 @@ fn lap(
         let due = due(place);
         let for_suspect = turn == Turn::Suspect && due && place.groups.has_suspects();
         if !for_suspect && (turn != Turn::Usual || !due) {
-            if turn != Turn::Usual && due && !place.groups.has_suspects() {
+            if turn != Turn::Usual && due {
+                // Also where a suspect waits: what stays due is looked at again without a pause.
                 place.pace.visited(Visited::Empty, Duration::ZERO, POSITION_EVERY);
             }
             continue;
         }
-        let wanted = if for_suspect { 1 } else { core.settings.claim_max };
+        let wanted = if for_suspect { 1 } else { place.claim };
         let free = u32::try_from(core.slots.available_permits()).unwrap_or(u32::MAX);
         let Ok(slots) = core.slots.clone().try_acquire_many_owned(wanted.min(free).max(1)) else {
             starved = true;
@@ -225,6 +229,11 @@ fn note(core: &Core, places: &mut [Place], report: Report) {
     let Report { shard, visited, took, groups, suspect } = report;
     let place = &mut places[shard];
     place.visiting = false;
+    place.claim = match visited {
+        Visited::Failed => (place.claim / 2).max(1),
+        Visited::LockLost => place.claim,
+        _ => place.claim.saturating_mul(2).min(core.settings.claim_max),
+    };
     if suspect && visited == Visited::Empty {
         place.groups.forget_suspects();
     }

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
+use std::sync::mpsc::RecvTimeoutError;
 use std::time::Duration;
 
 use staunch::store::door::{Rng, Tasks};
@@ -69,7 +70,18 @@ pub(crate) fn run(seed: u64, mutant: Option<Mutant>) -> Report {
     run_profile(seed, Profile::of(seed), mutant)
 }
 
-pub(crate) fn run_profile(seed: u64, profile: Profile, mutant: Option<Mutant>) -> Report {
+/// A world that takes so much real time has a loop in which virtual time cannot pass.
+const LONGEST_REAL: Duration = Duration::from_secs(120);
+
+fn run_profile(seed: u64, profile: Profile, mutant: Option<Mutant>) -> Report {
+    // Dropped at the end of this function, which ends the watch.
+    let (_running, ended) = std::sync::mpsc::channel::<()>();
+    std::thread::spawn(move || {
+        if ended.recv_timeout(LONGEST_REAL) == Err(RecvTimeoutError::Timeout) {
+            eprintln!("seed {seed} came to no end in {LONGEST_REAL:?} ({mutant:?})");
+            std::process::exit(101);
+        }
+    });
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_time()
         .start_paused(true)

@@ -3,8 +3,11 @@
 -- $5 moves now() in tests, 0 otherwise. An end farther away than the worker's own lease lasts is
 -- not believed, as in renew.
 -- ended: steps over a row that is locked, which is one that is being renewed.
--- charge: when most leases of the shard end together it was the shard that was slow, and nobody's
--- runs are to blame.
+-- lately, peers: leases that end within half a lease of each other end together, whichever pass finds
+-- them; they are compared with the workers that were there when the last of them was
+-- heard of, give or take a second (workers that start together).
+-- charge: when most end together it was the shard that was slow, or the whole fleet that was killed,
+-- and nobody's runs are to blame, those of the workers that an earlier pass marked included.
 -- Safe when run by many: one at a time has the lock, and the rows are locked before they change.
 with state as materialized (
   select
@@ -36,21 +39,34 @@ ended as materialized (
   order by w.worker_id
   for update skip locked
 ),
+lately as materialized (
+  select w.worker_id, w.expires_at - w.lease_us * interval '1 microsecond' as renewed_at
+  from worker w
+  where (select g.locked from gate g)
+    and (
+      (w.worker_id in (select e.worker_id from ended e)) is true
+      or w.lapsed_at
+        > (select g.at from gate g) - w.lease_us * interval '1 microsecond' / 2
+    )
+  order by w.worker_id
+),
 verdict as materialized (
   select
     (select count(*) from ended) as ended,
+    (select count(*) from lately) as lately,
     (
       select count(*)
-      from (select w.lapsed_at from worker w order by w.worker_id) w
-      where w.lapsed_at is null
-    ) as registered
+      from (select w.worker_id, w.started_at, w.lapsed_at from worker w order by w.worker_id) w
+      where w.started_at <= (select max(l.renewed_at) from lately l) + interval '1 second'
+        and (w.lapsed_at is null or (w.worker_id in (select l.worker_id from lately l)) is true)
+    ) as peers
 ),
 marked as (
   update worker w
   set
-    lapsed_at = (select g.at from gate g),
-    charge = (select not (v.ended >= 2 and v.ended * 2 > v.registered) from verdict v)
-  where w.worker_id = any (array(select e.worker_id from ended e))
+    lapsed_at = coalesce(w.lapsed_at, (select g.at from gate g)),
+    charge = w.charge and (select not (v.lately >= 2 and v.lately * 2 > v.peers) from verdict v)
+  where w.worker_id = any (array(select l.worker_id from lately l))
 )
 select g.shape_ok, g.locked, v.ended as lapsed
 from gate g, verdict v

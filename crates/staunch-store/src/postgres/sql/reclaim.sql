@@ -2,7 +2,8 @@
 -- Primary keys: claim (one probe for each worker that has claims, then those of dead workers),
 -- worker, workflow, step (the steps of a run that may be charged). Shard-wide, for every shard_key.
 -- holders: a loose index scan, so that claims of living workers are not read.
--- dead: workers that mark_lapsed marked, and such that have no row; those are charged.
+-- dead: workers that mark_lapsed marked, and such that have no row any more: their session had ended
+-- before, so that a claim which was committed late proves no crash, and nobody is charged.
 -- taken, open: rows that others have locked are left for the next pass.
 -- held: a run that its owner had parked waits for its topic, and not for this claim, which only had
 -- not been finished yet; one probe of waiting_run_id each.
@@ -12,8 +13,8 @@
 -- passed: the gate, as in hand_back; ended: those convicted. No run is in both.
 -- charged in the answer: the test in brackets makes a hashed look-up of what would be a loop over
 -- loops, since these connections join by nothing else.
--- forgotten: lapsed workers of which no claim is left, whichever statement took the last one; all of
--- worker is read for them, which holds a row for each process.
+-- forgotten: workers that lapsed a lease ago and of which no claim is left; until then mark_lapsed
+-- counts them. All of worker is read for them, which holds a row for each process.
 -- $9 moves now() in tests, 0 otherwise.
 -- Safe when run by many: one at a time has the lock, and every update compares the epoch of a row
 -- that is locked, in the order of run_id.
@@ -53,7 +54,7 @@ dead as materialized (
   select h.worker_id, w.charge
   from holders h
   cross join lateral (
-    select coalesce(bool_and(w.charge), true) as charge, bool_and(w.lapsed_at is not null) as lapsed
+    select coalesce(bool_and(w.charge), false) as charge, bool_and(w.lapsed_at is not null) as lapsed
     from worker w
     where w.worker_id = h.worker_id
   ) w
@@ -172,7 +173,9 @@ dissolved as (
 lapsed as materialized (
   select w.ctid as at, w.worker_id
   from worker w
-  where (select g.locked from gate g) and w.lapsed_at is not null
+  where (select g.locked from gate g)
+    and w.lapsed_at
+      <= (select g.at from gate g) - w.lease_us * interval '1 microsecond'
   order by w.worker_id
   for update skip locked
 ),
