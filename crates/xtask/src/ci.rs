@@ -20,6 +20,9 @@ const PUBLISHED: [&str; 7] = [
     "staunch-cli",
 ];
 
+/// How long the simulation of the engine runs; shorter where the variable is not set.
+const SIMULATION: &str = "STAUNCH_SIM_SECONDS";
+
 /// What a step reports beside having passed.
 type Note = Option<String>;
 type Step = (&'static str, fn() -> Result<Note>);
@@ -98,6 +101,9 @@ fn documentation() -> Result<Note> {
 /// again at the end, where a reader finds it.
 fn tests() -> Result<Note> {
     let mut command = cargo(&["test", "--workspace", "--all-features"]);
+    if std::env::var_os(SIMULATION).is_none() {
+        command.env(SIMULATION, "60");
+    }
     say(&format!("$ {}", run::show(&command)));
     let mut child = command
         .stdin(Stdio::null())

@@ -63,7 +63,7 @@ pub(crate) async fn drive(core: &Arc<Core>, launch: Launch) {
     if settle(core, shard, &session, &run, ended).instrument(span).await {
         session.finish(run.held());
     }
-    core.suspects.ended(run.parts.run_id);
+    core.suspects.ended(run.held());
     core.counts.running.fetch_sub(1, Ordering::AcqRel);
     drop(slot);
 }

@@ -4,7 +4,7 @@
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use staunch_store::{HeldRun, RunId};
+use staunch_store::HeldRun;
 use tokio::time::Instant;
 
 use crate::context::Run;
@@ -20,7 +20,7 @@ enum State {
     None,
     Wanted(Instant),
     Asking,
-    Trial(RunId, Option<Arc<Run>>, Instant),
+    Trial(HeldRun, Option<Arc<Run>>, Instant),
 }
 
 /// Whether suspects are known to wait.
@@ -82,7 +82,7 @@ impl Suspects {
     }
 
     /// The claim for a suspect brought one, or none.
-    pub(crate) fn asked(&self, taken: Option<RunId>, now: Instant) {
+    pub(crate) fn asked(&self, taken: Option<HeldRun>, now: Instant) {
         *self.state() = match taken {
             Some(run) => State::Trial(run, None, now),
             None => State::None,
@@ -92,14 +92,14 @@ impl Suspects {
     /// The suspect has begun to run.
     pub(crate) fn began(&self, run: &Arc<Run>) {
         if let State::Trial(id, slot, _) = &mut *self.state()
-            && *id == run.parts.run_id
+            && *id == run.held()
         {
             *slot = Some(run.clone());
         }
     }
 
     /// A run has ended, or left this worker.
-    pub(crate) fn ended(&self, run: RunId) {
+    pub(crate) fn ended(&self, run: HeldRun) {
         let mut state = self.state();
         if matches!(&*state, State::Trial(id, ..) if *id == run) {
             *state = State::None;

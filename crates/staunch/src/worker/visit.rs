@@ -96,7 +96,8 @@ async fn claim(
     let mut groups: Vec<Group> = runs.iter().map(|run| run.group.clone()).collect();
     groups.dedup();
     if visit.suspect {
-        core.suspects.asked(Some(runs[0].run_id), core.doors.clock.now());
+        let run = HeldRun { run_id: runs[0].run_id, epoch: runs[0].epoch };
+        core.suspects.asked(Some(run), core.doors.clock.now());
     }
     begin(core, shard, session, claim, runs, visit.slots).await;
     (visited, groups)
