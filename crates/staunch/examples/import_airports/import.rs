@@ -23,8 +23,7 @@ pub(crate) struct Place {
 
 #[workflow]
 pub(crate) async fn import_airport(ctx: Ctx, airport: Airport) -> Result<Outcome> {
-    let Some(place) = ctx.step("validate", || async { Ok(validate(&airport)) }).await?
-    else {
+    let Some(place) = ctx.step("validate", || async { Ok(validate(&airport)) }).await? else {
         return Ok(Outcome::Rejected);
     };
     let km = km_to_equator(&ctx, place).await?;
