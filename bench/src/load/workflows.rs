@@ -23,10 +23,10 @@ impl Notes {
 
     fn begun(&self, intended_us: i64) {
         self.bodies.fetch_add(1, Ordering::Relaxed);
-        if let Ok(late) = u64::try_from(self.clock.wall().0 - intended_us) {
-            if let Ok(mut histogram) = self.start_us.lock() {
-                histogram.saturating_record(late.max(1));
-            }
+        if let Ok(late) = u64::try_from(self.clock.wall().0 - intended_us)
+            && let Ok(mut histogram) = self.start_us.lock()
+        {
+            histogram.saturating_record(late.max(1));
         }
     }
 }

@@ -142,7 +142,8 @@ fn dev(folder: &Path) -> (Child, Vec<String>) {
             return (child, urls.map(|url| url.as_str().unwrap().to_owned()).collect());
         }
     }
-    panic!("dev ended without its shards: {text}");
+    let status = child.wait().unwrap();
+    panic!("dev ended without its shards, {status}: {text}");
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -47,10 +47,10 @@ impl Reach {
         if let Some(config) = &self.config {
             builder = builder.file(config);
         }
-        if set.is_empty() {
-            if let Some(running) = dev::running().await {
-                builder = builder.shards(running);
-            }
+        if set.is_empty()
+            && let Some(running) = dev::running().await
+        {
+            builder = builder.shards(running);
         }
         Ok(builder)
     }
