@@ -17,10 +17,14 @@ const RENEWALS_PER_LEASE: u32 = 3;
 /// Runs stop so much of the lease before it ends, by our clock.
 const MARGIN_PARTS: u32 = 10;
 
+/// The pause before a new session; longer while sessions do not last.
+const FIRST_PAUSE: Duration = Duration::from_millis(50);
+const LONGEST_PAUSE: Duration = Duration::from_secs(30);
+
 /// Keeps a session on one shard until the worker is closed.
 pub(crate) async fn keep(core: Arc<Core>, index: usize) {
     let shard = &core.shards[index];
-    let mut previous = None;
+    let (mut previous, mut pause) = (None, FIRST_PAUSE);
     while !core.is_stopping() {
         let Some((worker, registered)) = register(&core, shard, previous).await else { break };
         let session = Arc::new(Session::new(worker));
@@ -33,6 +37,18 @@ pub(crate) async fn keep(core: Arc<Core>, index: usize) {
         Counts::add(&core.counts.sessions_lost, 1);
         tracing::warn!(shard = %shard.id, "the lease was lost; its runs were stopped here");
         previous = Some(worker);
+        // A session that did not last may not last again: the shard refuses what we write.
+        let lasted = core.doors.clock.now().duration_since(registered);
+        pause = if lasted > core.settings.lease() {
+            FIRST_PAUSE
+        } else {
+            (pause * 2).min(LONGEST_PAUSE)
+        };
+        tokio::select! {
+            biased;
+            () = core.closed.cancelled() => return,
+            () = core.doors.clock.sleep(core.doors.rng.jitter(pause, 0.5)) => {}
+        }
     }
 }
 

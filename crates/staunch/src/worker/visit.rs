@@ -14,13 +14,14 @@ use super::core::{Core, Counts, WorkerShard};
 use super::pace::Visited;
 use super::run::{Launch, launch};
 use crate::control::{Control, Verdict};
-use crate::error::RunError;
 use crate::session::{Session, Taken};
 
 /// Runs whose recorded steps are loaded by one statement.
 const RESUMED_TOGETHER: usize = 20;
 /// The pause after histories were not given.
 const RESUME_PAUSE: Duration = Duration::from_millis(100);
+
+const LONGEST_RESUME_PAUSE: Duration = Duration::from_secs(5);
 
 /// What to ask a shard for.
 pub(crate) struct Visit {
@@ -165,7 +166,7 @@ async fn begin(
 /// Loads the histories of resumed runs in parts and starts each part as it comes. A part that the
 /// shard does not give is asked for again, smaller.
 async fn resume(core: &Arc<Core>, mut launches: Vec<Launch>) {
-    let mut size = RESUMED_TOGETHER;
+    let (mut size, mut pause) = (RESUMED_TOGETHER, RESUME_PAUSE);
     while !launches.is_empty() {
         let Some(shard) = launches.first().and_then(|first| core.shard(first.shard)) else {
             return;
@@ -175,6 +176,7 @@ async fn resume(core: &Arc<Core>, mut launches: Vec<Launch>) {
         match shard.shard.call(shard.shard.store.load_steps(runs)).await {
             Ok(steps) => {
                 size = (size * 2).min(RESUMED_TOGETHER);
+                pause = RESUME_PAUSE;
                 let mut steps = group_by_run(steps);
                 for mut started in part {
                     started.history = steps.remove(&started.run.run_id).unwrap_or_default();
@@ -182,20 +184,16 @@ async fn resume(core: &Arc<Core>, mut launches: Vec<Launch>) {
                 }
                 continue;
             }
-            Err(error) if !error.kind().is_transient() && size == 1 => {
-                for unreadable in part {
-                    let text = format!("the recorded steps cannot be read: {error}");
-                    unreadable.control.stop(Verdict::Fail(RunError::new("broken", text)));
-                    launch(core, unreadable);
-                }
-                continue;
+            Err(error) if error.kind().is_transient() => {
+                tracing::debug!(shard = %shard.id, %error, "steps not loaded");
             }
-            Err(error) => tracing::debug!(shard = %shard.id, %error, "steps not loaded"),
+            Err(error) => tracing::error!(shard = %shard.id, %error, "steps cannot be loaded"),
         }
         size = (size / 2).max(1);
-        launches.extend(part);
-        let pause = core.doors.rng.jitter(RESUME_PAUSE, 0.5);
-        core.doors.clock.sleep(pause).await;
+        // The others go first next time: a history that cannot be read keeps nobody waiting.
+        launches.splice(0..0, part);
+        core.doors.clock.sleep(core.doors.rng.jitter(pause, 0.5)).await;
+        pause = (pause * 2).min(LONGEST_RESUME_PAUSE);
         // Nothing of them ran here: they go back as they are, and those of a lost lease just end.
         if core.drain.is_cancelled() || launches.iter().all(|launch| launch.session.is_lost()) {
             for given_up in launches {
