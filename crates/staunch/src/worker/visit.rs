@@ -8,6 +8,7 @@ use staunch_store::{
     ClaimId, ClaimedRun, DequeueReply, DequeueRequest, Group, HeldRun, Look, StepRecord,
 };
 use tokio::sync::OwnedSemaphorePermit;
+use tracing::Instrument;
 use uuid::Uuid;
 
 use super::core::{Core, Counts, WorkerShard};
@@ -48,7 +49,11 @@ pub(crate) async fn visit(core: &Arc<Core>, index: usize, visit: Visit) -> Repor
     let started = core.doors.clock.now();
     let suspect = visit.suspect;
     let (visited, groups) = match shard.session.get() {
-        Some(session) => claim(core, shard, &session, visit).await,
+        Some(session) => {
+            let span =
+                tracing::debug_span!("claim", shard = %shard.id, worker.id = %session.worker);
+            claim(core, shard, &session, visit).instrument(span).await
+        }
         None => (Visited::Failed, Vec::new()),
     };
     if suspect && groups.is_empty() {

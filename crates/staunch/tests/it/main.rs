@@ -4,5 +4,7 @@
 
 mod basics;
 mod drain;
+#[cfg(feature = "probe")]
+mod probe;
 mod steps;
 mod world;
