@@ -16,6 +16,7 @@
 //! 2. A completion takes effect only for the epoch that owns the run; a final status never changes.
 //! 3. Of all step records for one `(run_id, seq)` the first one wins, and the others are told.
 
+mod bound;
 pub mod door;
 mod error;
 mod inspect;
@@ -34,8 +35,8 @@ pub use store::{Store, StoreFuture, WakeStream};
 pub use types::{
     BatchOutcome, CancelOutcome, ClaimId, ClaimedRun, Completion, CompletionOutcome, DequeueReply,
     DequeueRequest, DirectStart, Enqueued, Epoch, Group, HeldClaim, HeldRun, InvalidValue,
-    KeyedOutcome, LANE_NEW, LANE_RESUMED, LANE_SUSPECT, Limits, Look, Name, NewRun, Park,
-    ReclaimReply, ReclaimRequest, Registration, RenewRequest, Renewal, RunId, RunResult, Shape,
-    ShardId, ShardKey, StartOutcome, StepOutcome, StepRecord, Try, Turn, UnixMicros, Wake,
-    WorkerId, WorkflowId, WriteBatch,
+    KeyedOutcome, LANE_NEW, LANE_RESUMED, LANE_SUSPECT, Limits, Look, Name, NewRun, OrphanPage,
+    Park, ReclaimReply, ReclaimRequest, Registration, RenewRequest, Renewal, RunId, RunResult,
+    Shape, ShardId, ShardKey, StartOutcome, StepOutcome, StepPage, StepRecord, Try, Turn,
+    UnixMicros, Wake, WorkerId, WorkflowId, WriteBatch,
 };

@@ -9,9 +9,9 @@ use tokio::sync::mpsc;
 use crate::error::Error;
 use crate::types::{
     BatchOutcome, CancelOutcome, ClaimId, DequeueReply, DequeueRequest, Group, HeldRun,
-    KeyedOutcome, Name, NewRun, ReclaimReply, ReclaimRequest, Registration, RenewRequest, Renewal,
-    RunId, RunResult, Shape, ShardKey, StepRecord, Try, Turn, UnixMicros, Wake, WorkerId,
-    WorkflowId, WriteBatch,
+    KeyedOutcome, Name, NewRun, OrphanPage, ReclaimReply, ReclaimRequest, Registration,
+    RenewRequest, Renewal, RunId, RunResult, Shape, ShardKey, StepPage, Try, Turn, UnixMicros,
+    Wake, WorkerId, WorkflowId, WriteBatch,
 };
 
 /// The answer of a store. Owns its arguments, so it can outlive the caller.
@@ -44,8 +44,9 @@ pub trait Store: Send + Sync + 'static {
     /// Which groups of these queues hold rows. Costs one index probe per group that exists.
     fn ready_groups(&self, queues: Vec<Name>) -> StoreFuture<Vec<Group>>;
 
-    /// All steps of these runs, ordered by run and number.
-    fn load_steps(&self, runs: Vec<RunId>) -> StoreFuture<Vec<StepRecord>>;
+    /// The steps of these runs behind a run and number, or from the first on, ordered by both: as
+    /// many as fit into one answer of a few megabytes, but at least one.
+    fn load_steps(&self, runs: Vec<RunId>, after: Option<(RunId, i64)>) -> StoreFuture<StepPage>;
 
     /// Writes everything that running workflows have for this shard in one statement.
     fn write(&self, batch: WriteBatch) -> StoreFuture<BatchOutcome>;
@@ -66,7 +67,8 @@ pub trait Store: Send + Sync + 'static {
     /// Renews a lease, only while it has not ended.
     fn renew(&self, request: RenewRequest) -> StoreFuture<Renewal>;
 
-    /// Ends a session that holds no claims any more. A session with claims is left to the reaper.
+    /// Ends a session in good order. What it still holds is left to the reaper, uncharged, which
+    /// forgets the session some time later.
     fn retire(&self, worker: WorkerId) -> StoreFuture<()>;
 
     /// Finds ended leases and puts the runs of their claims back, within a budget.
@@ -79,9 +81,15 @@ pub trait Store: Send + Sync + 'static {
     fn wake_topics(&self, topics: Vec<Name>, limit: u32) -> StoreFuture<Turn<(u64, Vec<Group>)>>;
 
     /// Finds open runs that are in none of `ready`, `claim`, `timer` and `waiting`, and puts them
-    /// back when asked to. One snapshot; costs a scan of the open runs made before
-    /// `older_than` ago.
-    fn audit_orphans(&self, older_than: Duration, repair: bool) -> StoreFuture<Turn<Vec<RunId>>>;
+    /// back when asked to, for which it needs the turn. Looks at a page of the runs behind `after`,
+    /// or from the first on, to those made `older_than` ago. One snapshot; costs a read of the page,
+    /// and, where a run of it is open, of `ready` and `claim`.
+    fn audit_orphans(
+        &self,
+        older_than: Duration,
+        after: Option<RunId>,
+        repair: bool,
+    ) -> StoreFuture<Turn<OrphanPage>>;
 
     /// Makes the partitions of the coming months, and forgets old positions.
     fn prepare(&self) -> StoreFuture<Turn<()>>;

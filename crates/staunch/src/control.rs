@@ -12,6 +12,9 @@ use crate::error::RunError;
 pub(crate) enum Verdict {
     /// It is no longer ours, or has ended elsewhere: nothing more is written.
     Lost,
+    /// The lease is over by our clock, and whose the run is now is not known: nothing more is
+    /// written, and its claim is left to the reaper.
+    Lapsed,
     /// It goes back to its queue.
     HandBack,
     /// It fails with this error, whatever its code does.

@@ -256,7 +256,10 @@ impl Session {
         let unknown = unknown.map(|held| held.claim).collect();
         let in_table: BTreeSet<ClaimId> = table.iter().map(|held| held.claim).collect();
         let gone = |held: &Held| held.since < sent && !in_table.contains(&held.claim);
-        let stopping = book.runs.iter().filter(|(run, held)| gone(held) || lost.contains(run));
+        let stopping = book.runs.iter().filter(|(run, held)| {
+            // A run that came back since the question was sent is not the one that was asked about.
+            gone(held) || (held.since < sent && lost.contains(run))
+        });
         let controls: Vec<_> = stopping.map(|(_, held)| held.control.clone()).collect();
         drop(book);
         for control in &controls {

@@ -96,10 +96,16 @@ pub(super) async fn audit(staunch: &Staunch) -> anyhow::Result<u64> {
     let mut audits = 0;
     for shape in staunch.shapes() {
         let store = staunch.store(shape.shard).context("a shard without a store")?;
-        // Another process may have the turn.
-        if let Turn::Done(orphans) = store.audit_orphans(Duration::ZERO, false).await? {
+        let mut after = None;
+        // Only a repair needs the turn, which another process may have.
+        while let Turn::Done(page) = store.audit_orphans(Duration::ZERO, after, false).await? {
+            let orphans = page.orphans;
             ensure!(orphans.is_empty(), "orphaned runs on shard {}: {orphans:?}", shape.shard);
-            audits += 1;
+            after = page.next;
+            if after.is_none() {
+                audits += 1;
+                break;
+            }
         }
     }
     Ok(audits)

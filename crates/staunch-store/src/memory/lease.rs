@@ -56,10 +56,10 @@ pub(super) fn renew(state: &mut State, now: UnixMicros, request: RenewRequest) -
     Renewal::Live { claims, lost, workers: live.count() as u64 }
 }
 
-/// Whether a lease is live; an end farther away than a lease lasts is not believed, since only a
+/// Whether a lease is live; an end farther away than two leases last is not believed, since only a
 /// clock that stepped back makes one.
 pub(super) fn believed_live(row: &Worker, now: UnixMicros) -> bool {
-    row.is_live(now, Duration::ZERO) && row.expires_at <= after(now, row.lease)
+    row.is_live(now, Duration::ZERO) && row.expires_at <= after(now, row.lease * 2)
 }
 
 fn claims_of(state: &State, worker: WorkerId) -> impl Iterator<Item = (ClaimId, UnixMicros)> {
@@ -68,11 +68,9 @@ fn claims_of(state: &State, worker: WorkerId) -> impl Iterator<Item = (ClaimId, 
     state.claims.range(first..=last).map(|((_, claim), row)| (*claim, row.claimed_at))
 }
 
-/// Ends a session: at once when it holds no claims, else through the reaper, uncharged.
+/// Ends a session; the reaper takes its claims, uncharged, and forgets it later.
 pub(super) fn retire(state: &mut State, now: UnixMicros, worker: WorkerId) {
-    if claims_of(state, worker).next().is_none() {
-        state.workers.remove(&worker);
-    } else if let Some(row) = state.workers.get_mut(&worker) {
+    if let Some(row) = state.workers.get_mut(&worker) {
         end_uncharged(row, now);
     }
 }

@@ -44,10 +44,16 @@ pub(super) fn reclaim(
     }
     reply.groups = distinct(reply.groups);
     let holders: BTreeSet<WorkerId> = state.claims.keys().map(|(worker, _)| *worker).collect();
-    let lately = |row: &Worker| row.lapsed_at.is_none_or(|lapsed| after(lapsed, row.lease) > now);
+    let lately = |row: &Worker| {
+        row.lapsed_at.is_none_or(|lapsed| after(lapsed, row.lease.max(REMEMBERED)) > now)
+    };
     state.workers.retain(|worker, row| lately(row) || holders.contains(worker));
     reply
 }
+
+/// A worker that lapsed is remembered at least for so long, so that a claim which comes late finds
+/// whether it is charged.
+const REMEMBERED: Duration = Duration::from_secs(60);
 
 /// Workers that start within so long of each other start together.
 const TOGETHER: Duration = Duration::from_secs(1);
@@ -55,31 +61,40 @@ const TOGETHER: Duration = Duration::from_secs(1);
 /// Marks leases that have ended. When most of them end together, within half a lease of each other,
 /// the shard was slow or the whole fleet was killed, and nobody's runs are to blame.
 fn mark_lapsed(state: &mut State, now: UnixMicros) -> u64 {
+    let mut lately = ended_lately(state, now);
     let mut count = 0;
-    for row in state.workers.values_mut() {
+    for (worker, row) in &mut state.workers {
         if row.lapsed_at.is_none() && !believed_live(row, now) {
             row.lapsed_at = Some(now);
+            lately.insert(*worker);
             count += 1;
         }
     }
-    let lately = |row: &Worker| {
-        row.lapsed_at.is_some_and(|lapsed| lapsed == now || after(lapsed, row.lease / 2) > now)
-    };
     let heard_of = |row: &Worker| before(row.expires_at, row.lease);
-    let Some(last) = state.workers.values().filter(|row| lately(row)).map(heard_of).max() else {
+    let Some(last) = lately.iter().map(|worker| heard_of(&state.workers[worker])).max() else {
         return count;
     };
-    let ended = state.workers.values().filter(|row| lately(row)).count();
-    let there = |row: &Worker| {
-        row.started_at <= after(last, TOGETHER) && (row.lapsed_at.is_none() || lately(row))
+    let there = |(worker, row): &(&WorkerId, &Worker)| {
+        let begun = row.started_at <= after(last, TOGETHER);
+        begun && (row.lapsed_at.is_none() || lately.contains(worker))
     };
-    let peers = state.workers.values().filter(|row| there(row)).count();
-    if ended >= 2 && ended * 2 > peers {
-        for row in state.workers.values_mut().filter(|row| lately(row)) {
+    let peers = state.workers.iter().filter(there).count();
+    if lately.len() >= 2 && lately.len() * 2 > peers {
+        for (_, row) in state.workers.iter_mut().filter(|(worker, _)| lately.contains(worker)) {
             row.charge = false;
         }
     }
     count
+}
+
+/// Workers that an earlier pass marked, not long ago. A session that was given up before its end is
+/// no death, and does not count.
+fn ended_lately(state: &State, now: UnixMicros) -> BTreeSet<WorkerId> {
+    let lately = |row: &Worker| {
+        row.lapsed_at
+            .is_some_and(|lapsed| lapsed >= row.expires_at && after(lapsed, row.lease / 2) > now)
+    };
+    state.workers.iter().filter(|(_, row)| lately(row)).map(|(worker, _)| *worker).collect()
 }
 
 /// Claims without a live owner, oldest first, within the budget.

@@ -1,13 +1,32 @@
 //! Recorded steps.
 
 use super::state::{State, Step};
-use crate::types::{HeldRun, RunId, StepOutcome, StepRecord, UnixMicros};
+use crate::bound;
+use crate::types::{HeldRun, RunId, StepOutcome, StepPage, StepRecord, UnixMicros};
 
-/// All steps of these runs, by run and number.
-pub(super) fn load_steps(state: &State, mut runs: Vec<RunId>) -> Vec<StepRecord> {
+/// A page of the steps of these runs, by run and number, behind `after`.
+pub(super) fn load_steps(
+    state: &State,
+    mut runs: Vec<RunId>,
+    after: Option<(RunId, i64)>,
+) -> StepPage {
     runs.sort();
     runs.dedup();
-    runs.into_iter().flat_map(|run| steps_of(state, run)).map(|step| step.record.clone()).collect()
+    let mut left: Vec<&StepRecord> = runs
+        .into_iter()
+        .flat_map(|run| steps_of(state, run))
+        .map(|step| &step.record)
+        .filter(|record| after.is_none_or(|last| (record.run_id, record.seq) > last))
+        .collect();
+    let all = left.len();
+    left.truncate(bound::STEP_ROWS);
+    left.truncate(bound::fitting(left.iter().map(|record| size(record)), bound::STEP_BYTES));
+    let steps: Vec<StepRecord> = left.into_iter().cloned().collect();
+    StepPage { more: steps.len() < all, steps }
+}
+
+fn size(record: &StepRecord) -> u64 {
+    [&record.output, &record.error].into_iter().flatten().map(|value| value.len() as u64).sum()
 }
 
 /// The steps of one run, by number.

@@ -14,9 +14,9 @@ use crate::error::{Error, ErrorKind};
 use crate::store::{Store, StoreFuture, WakeStream};
 use crate::types::{
     BatchOutcome, CancelOutcome, ClaimId, DequeueReply, DequeueRequest, Group, HeldRun,
-    KeyedOutcome, Name, NewRun, ReclaimReply, ReclaimRequest, Registration, RenewRequest, Renewal,
-    RunId, RunResult, Shape, ShardKey, StepRecord, Try, Turn, UnixMicros, Wake, WorkerId,
-    WorkflowId, WriteBatch,
+    KeyedOutcome, Name, NewRun, OrphanPage, ReclaimReply, ReclaimRequest, Registration,
+    RenewRequest, Renewal, RunId, RunResult, Shape, ShardKey, StepPage, Try, Turn, UnixMicros,
+    Wake, WorkerId, WorkflowId, WriteBatch,
 };
 
 /// One shard in memory. Clones are the same shard.
@@ -126,8 +126,8 @@ impl Store for MemoryStore {
         self.call("ready_groups", move |state, _| Ok(dequeue::ready_groups(state, &queues)))
     }
 
-    fn load_steps(&self, runs: Vec<RunId>) -> StoreFuture<Vec<StepRecord>> {
-        self.call("load_steps", move |state, _| Ok(steps::load_steps(state, runs)))
+    fn load_steps(&self, runs: Vec<RunId>, after: Option<(RunId, i64)>) -> StoreFuture<StepPage> {
+        self.call("load_steps", move |state, _| Ok(steps::load_steps(state, runs, after)))
     }
 
     fn write(&self, batch: WriteBatch) -> StoreFuture<BatchOutcome> {
@@ -180,9 +180,14 @@ impl Store for MemoryStore {
         })
     }
 
-    fn audit_orphans(&self, older_than: Duration, repair: bool) -> StoreFuture<Turn<Vec<RunId>>> {
-        self.take_turn("audit_orphans", move |state, now| {
-            audit::audit_orphans(state, now, older_than, repair)
+    fn audit_orphans(
+        &self,
+        older_than: Duration,
+        after: Option<RunId>,
+        repair: bool,
+    ) -> StoreFuture<Turn<OrphanPage>> {
+        self.call("audit_orphans", move |state, now| {
+            Ok(audit::audit_orphans(state, now, older_than, (after, repair)))
         })
     }
 

@@ -53,6 +53,25 @@ impl Fault {
         Self::Other(ErrorKind::Broken, format!("a stored value cannot be read: {what}"))
     }
 
+    /// The same failure with the part of its operation that failed, in words, unless the connection
+    /// went with it.
+    pub(super) fn during(self, part: &str) -> Self {
+        if self.ends_connection() {
+            return self;
+        }
+        Self::other(self.kind(Effect::Writes), part).because(&self)
+    }
+
+    /// Words of ours with the failure that is behind them.
+    pub(super) fn because(self, cause: &Self) -> Self {
+        let Self::Other(kind, message) = self else { return self };
+        let cause = match cause {
+            Self::Sql(error) | Self::Connect(error) => error.to_string(),
+            cause => cause.message(kind),
+        };
+        Self::Other(kind, format!("{message}: {cause}"))
+    }
+
     /// The SQLSTATE, when the server gave one.
     pub(super) fn code(&self) -> Option<String> {
         let (Self::Sql(error) | Self::Connect(error)) = self else { return None };

@@ -66,7 +66,7 @@ fn held_claim((claim, age_us): (Uuid, i64)) -> HeldClaim {
     HeldClaim { claim: ClaimId(claim), age }
 }
 
-/// Ends a session: at once when it holds no claims, else through the reaper, uncharged.
+/// Ends a session; the reaper takes its claims, uncharged, and forgets it later.
 pub(super) async fn retire(session: Session<'_>, worker: WorkerId) -> Result<(), Fault> {
     let answer = row::shaped(RETIRE, &session.shape)
         .bind(worker.0)

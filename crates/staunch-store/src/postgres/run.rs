@@ -18,6 +18,7 @@ use super::conn::{self, PgSettings, PgTarget};
 use super::error::{Effect, Fault};
 use super::lock::{Purpose, lock_key};
 use super::pool::{Connector, Lane, Lanes, discard};
+use super::promote::Reach;
 use crate::door::Doors;
 use crate::error::{Error, ErrorKind};
 use crate::store::StoreFuture;
@@ -38,6 +39,7 @@ pub(super) struct Core {
     pub(super) settings: PgSettings,
     pub(super) shape: Shape,
     pub(super) doors: Doors,
+    pub(super) promoted: Reach,
     clock_offset_us: AtomicI64,
     lanes: Lanes,
 }
@@ -109,7 +111,9 @@ impl PgStore {
     pub fn new(target: PgTarget, settings: PgSettings, shape: Shape, doors: Doors) -> Self {
         let lanes = Lanes::new(&target, &settings, shape);
         let clock_offset_us = AtomicI64::new(0);
-        Self { core: Arc::new(Core { target, settings, shape, doors, clock_offset_us, lanes }) }
+        let promoted = Reach::default();
+        let core = Core { target, settings, shape, doors, promoted, clock_offset_us, lanes };
+        Self { core: Arc::new(core) }
     }
 
     /// Reads the shape row at `target`, for a caller that does not know it yet; `None` when the

@@ -6,22 +6,42 @@ use sqlx::postgres::PgRow;
 use super::error::Fault;
 use super::row;
 use super::run::Session;
-use crate::types::{RunId, ShardKey, StepRecord, UnixMicros};
+use crate::bound;
+use crate::types::{RunId, ShardKey, StepPage, StepRecord, UnixMicros};
 
 const LOAD_STEPS: &str = include_str!("sql/load_steps.sql");
 
-/// All steps of these runs, by run and number.
+/// A page of the steps of these runs, by run and number, behind `after`.
 pub(super) async fn load_steps(
     session: Session<'_>,
-    runs: Vec<RunId>,
-) -> Result<Vec<StepRecord>, Fault> {
-    let rows = sqlx::query(LOAD_STEPS)
+    mut runs: Vec<RunId>,
+    after: Option<(RunId, i64)>,
+) -> Result<StepPage, Fault> {
+    runs.sort();
+    runs.dedup();
+    runs.retain(|run| after.is_none_or(|(last, _)| *run >= last));
+    let from = |run: &RunId| match after {
+        Some((last, seq)) if *run == last => seq.saturating_add(1),
+        _ => i64::MIN,
+    };
+    let rows = row::shaped(LOAD_STEPS, &session.shape)
         .bind(runs.iter().map(|run| run.0).collect::<Vec<_>>())
+        .bind(runs.iter().map(from).collect::<Vec<_>>())
+        .bind(i64::try_from(bound::STEP_ROWS).unwrap_or(i64::MAX - 1))
+        .bind(bound::parameter(bound::STEP_BYTES))
         .fetch_all(&mut *session.conn)
         .await?;
-    let mut records = rows.iter().map(step_record).collect::<Result<Vec<_>, _>>()?;
-    records.sort_by_key(|record| (record.run_id, record.seq));
-    Ok(records)
+    let first = rows.first().ok_or_else(|| Fault::unreadable("steps without an answer"))?;
+    session.placed(first.try_get("shape_ok")?)?;
+    let mut page = StepPage { steps: Vec::with_capacity(rows.len()), more: false };
+    for row in &rows {
+        match row.try_get::<Option<bool>, _>("fits")? {
+            Some(true) => page.steps.push(step_record(row)?),
+            Some(false) => page.more = true,
+            None => {}
+        }
+    }
+    Ok(page)
 }
 
 /// A record, from a row that has `started_at` as `started_us`.

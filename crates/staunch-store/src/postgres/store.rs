@@ -1,5 +1,6 @@
 //! The seam, operation by operation: which lane, and which function does it.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use super::run::{Call, PgStore};
@@ -10,9 +11,9 @@ use super::{
 use crate::store::{Store, StoreFuture, WakeStream};
 use crate::types::{
     BatchOutcome, CancelOutcome, ClaimId, DequeueReply, DequeueRequest, Group, HeldRun,
-    KeyedOutcome, Name, NewRun, ReclaimReply, ReclaimRequest, Registration, RenewRequest, Renewal,
-    RunId, RunResult, Shape, ShardKey, StepRecord, Try, Turn, UnixMicros, Wake, WorkerId,
-    WorkflowId, WriteBatch,
+    KeyedOutcome, Name, NewRun, OrphanPage, ReclaimReply, ReclaimRequest, Registration,
+    RenewRequest, Renewal, RunId, RunResult, Shape, ShardKey, StepPage, Try, Turn, UnixMicros,
+    Wake, WorkerId, WorkflowId, WriteBatch,
 };
 
 impl Store for PgStore {
@@ -47,9 +48,9 @@ impl Store for PgStore {
         })
     }
 
-    fn load_steps(&self, runs: Vec<RunId>) -> StoreFuture<Vec<StepRecord>> {
+    fn load_steps(&self, runs: Vec<RunId>, after: Option<(RunId, i64)>) -> StoreFuture<StepPage> {
         self.run(Call::hot_read("load_steps"), move |session| {
-            Box::pin(steps::load_steps(session, runs))
+            Box::pin(steps::load_steps(session, runs, after))
         })
     }
 
@@ -92,8 +93,9 @@ impl Store for PgStore {
     }
 
     fn promote_due(&self, limit: u32) -> StoreFuture<Turn<(u64, Vec<Group>)>> {
+        let core = Arc::clone(self.core());
         self.run(Call::hot("promote_due"), move |session| {
-            Box::pin(promote::promote_due(session, limit))
+            Box::pin(promote::promote_due(session, core, limit))
         })
     }
 
@@ -103,9 +105,14 @@ impl Store for PgStore {
         })
     }
 
-    fn audit_orphans(&self, older_than: Duration, repair: bool) -> StoreFuture<Turn<Vec<RunId>>> {
+    fn audit_orphans(
+        &self,
+        older_than: Duration,
+        after: Option<RunId>,
+        repair: bool,
+    ) -> StoreFuture<Turn<OrphanPage>> {
         self.run(Call::slow_write("audit_orphans"), move |session| {
-            Box::pin(audit::audit_orphans(session, older_than, repair))
+            Box::pin(audit::audit_orphans(session, older_than, after, repair))
         })
     }
 

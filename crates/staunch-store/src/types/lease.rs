@@ -78,6 +78,22 @@ pub enum Turn<T> {
     Done(T),
 }
 
+/// What the orphan audit found among some of the runs.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct OrphanPage {
+    /// Open runs that nothing would ever run again.
+    pub orphans: Vec<RunId>,
+    /// Go on behind this run; `None` when there are no more runs to look at.
+    pub next: Option<RunId>,
+}
+
+impl OrphanPage {
+    /// At most so many runs are looked at for a page.
+    pub const RUNS: i64 = 50_000;
+    /// At most so many orphans are on a page.
+    pub const ORPHANS: i64 = 1_000;
+}
+
 /// A pass of the reaper over workers whose lease has ended.
 #[derive(Clone, Debug)]
 pub struct ReclaimRequest {

@@ -15,9 +15,12 @@ pub use id::{
     ClaimId, InvalidValue, Limits, Name, RunId, ShardKey, UnixMicros, WorkerId, WorkflowId,
 };
 pub use lease::{
-    HeldClaim, HeldRun, ReclaimReply, ReclaimRequest, Registration, RenewRequest, Renewal, Turn,
+    HeldClaim, HeldRun, OrphanPage, ReclaimReply, ReclaimRequest, Registration, RenewRequest,
+    Renewal, Turn,
 };
-pub use run::{CancelOutcome, Enqueued, Epoch, KeyedOutcome, NewRun, RunResult, StepRecord, Try};
+pub use run::{
+    CancelOutcome, Enqueued, Epoch, KeyedOutcome, NewRun, RunResult, StepPage, StepRecord, Try,
+};
 pub use shape::{Shape, ShardId};
 pub use write::{
     BatchOutcome, Completion, CompletionOutcome, DirectStart, Park, StartOutcome, StepOutcome,

@@ -90,6 +90,15 @@ pub enum CancelOutcome {
     NotFound,
 }
 
+/// Some of the recorded steps of some runs.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct StepPage {
+    /// The steps, ordered by run and number.
+    pub steps: Vec<StepRecord>,
+    /// Whether there are more behind the last of these; then there is at least one here.
+    pub more: bool,
+}
+
 /// A recorded step: exactly one of `output` and `error` is there.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct StepRecord {

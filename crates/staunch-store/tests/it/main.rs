@@ -12,5 +12,6 @@ mod ownership;
 mod ownership_plans;
 mod path;
 mod plans;
+mod scale;
 mod sql;
 mod walk;

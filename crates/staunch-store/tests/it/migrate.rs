@@ -98,18 +98,16 @@ async fn a_changed_text_and_a_migration_from_the_future_are_refused() {
     assert!(refused.to_string().contains("migration 99 is on the server"), "{refused}");
 }
 
-#[tokio::test]
-async fn missed_months_are_filled_in() {
-    let database = Database::migrated().await;
-    let mut conn = database.connect().await;
-    // As if the shard had last been prepared two months ago.
+/// Drops the newest partitions, as if the shard had last been prepared so many months ago.
+async fn drop_newest(conn: &mut sqlx::PgConnection, months: i64) {
     for parent in ["workflow", "step"] {
         let names = sqlx::query(
             "select c.relname::text from pg_inherits i join pg_class c on c.oid = i.inhrelid
-             where i.inhparent = $1::text::regclass order by 1 desc limit 2",
+             where i.inhparent = $1::text::regclass order by 1 desc limit $2",
         )
         .bind(parent)
-        .fetch_all(&mut conn)
+        .bind(months)
+        .fetch_all(&mut *conn)
         .await
         .unwrap();
         for row in names {
@@ -117,6 +115,13 @@ async fn missed_months_are_filled_in() {
             conn.execute(sqlx::AssertSqlSafe(drop)).await.unwrap();
         }
     }
+}
+
+#[tokio::test]
+async fn missed_months_are_filled_in() {
+    let database = Database::migrated().await;
+    let mut conn = database.connect().await;
+    drop_newest(&mut conn, 2).await;
     let partitions = "select count(*) from pg_inherits
         where inhparent in ('workflow'::regclass, 'step'::regclass)";
     assert_eq!(count(&mut conn, partitions).await, 2);
@@ -128,4 +133,36 @@ async fn missed_months_are_filled_in() {
           and relkind = 'r'";
     assert_eq!(count(&mut conn, halves).await, 3);
     assert_eq!(store.prepare().await.unwrap(), Turn::Done(()));
+}
+
+#[tokio::test]
+async fn partitions_that_cannot_be_made_are_told_and_keep_nothing_else_from_being_done() {
+    let database = Database::migrated().await;
+    let (mut conn, mut other) = (database.connect().await, database.connect().await);
+    let store = database.store(shape());
+    drop_newest(&mut conn, 1).await;
+    let old = "insert into position (written_at, seq, lane, priority, queue, worker_id)
+        select now() - n * interval '1 hour', n, 0, 0, 'q', gen_random_uuid()
+        from generate_series(1, 5) n";
+    conn.execute(old).await.unwrap();
+    other.execute("begin; lock table workflow in share update exclusive mode").await.unwrap();
+    let refused = store.prepare().await.unwrap_err();
+    assert_eq!(refused.kind(), ErrorKind::Conflict, "{refused}");
+    assert!(refused.to_string().contains("making partitions: "), "{refused}");
+    assert_eq!(count(&mut conn, "select count(*) from position").await, 1);
+
+    other.execute("commit").await.unwrap();
+    drop_newest(&mut conn, 1).await;
+    other.execute("begin; lock table workflow in share update exclusive mode").await.unwrap();
+    let refused = store.prepare().await.unwrap_err();
+    assert_eq!(refused.kind(), ErrorKind::Broken, "{refused}");
+    let text = refused.to_string();
+    assert!(text.contains("there is no step_2") && text.contains(" and workflow_2"), "{text}");
+    assert!(text.contains("making partitions: "), "{text}");
+
+    other.execute("commit").await.unwrap();
+    assert_eq!(store.prepare().await.unwrap(), Turn::Done(()));
+    conn.execute("drop table position").await.unwrap();
+    let refused = store.prepare().await.unwrap_err();
+    assert!(refused.to_string().contains("forgetting old positions: "), "{refused}");
 }

@@ -183,6 +183,23 @@ async fn a_due_run_that_is_locked_keeps_its_timer() {
 }
 
 #[tokio::test]
+async fn timers_that_were_seen_through_are_not_read_again_each_time() {
+    let mut scene = scene(0).await;
+    assert_eq!(had_turn(scene.store.promote_due(10).await).0, 0);
+    let delayed = |_| NewRun { delay: Some(Duration::from_secs(60)), ..new_run() };
+    scene.store.enqueue((0..2).map(delayed).collect(), Try::First).await.unwrap();
+    // As if they had been committed so long after they were due.
+    let late = "update timer t set due_at = now() - n.number * interval '3 seconds'
+        from (select run_id, row_number() over (order by run_id) as number from timer) n
+        where n.run_id = t.run_id";
+    scene.let_go(late).await;
+    assert_eq!(had_turn(scene.store.promote_due(10).await).0, 1);
+    assert_eq!(scene.count("select count(*) from timer").await, 1);
+    let other = scene.database.store(shape());
+    assert_eq!(had_turn(other.promote_due(10).await).0, 1, "a first time begins at the beginning");
+}
+
+#[tokio::test]
 async fn a_parked_run_that_is_locked_stays_parked() {
     let mut scene = scene(2).await;
     let park = |run: &HeldRun| Park {
@@ -237,6 +254,17 @@ async fn a_worker_that_was_put_back_by_the_clock_is_not_kept_alive() {
     let request = RenewRequest { worker: scene.worker, check: Vec::new() };
     assert_eq!(scene.store.renew(request).await.unwrap(), Renewal::Lapsed);
     assert_eq!(scene.reclaim().await.lapsed, 1);
+}
+
+#[tokio::test]
+async fn a_lease_that_was_renewed_since_the_time_was_read_is_live() {
+    let mut scene = scene(1).await;
+    let ahead = "update worker set expires_at = clock_timestamp()
+        + (lease_us + 1000000) * interval '1 microsecond'";
+    scene.let_go(ahead).await;
+    assert_eq!(scene.reclaim().await.lapsed, 0);
+    let request = RenewRequest { worker: scene.worker, check: Vec::new() };
+    assert!(matches!(scene.store.renew(request).await.unwrap(), Renewal::Live { .. }));
 }
 
 #[tokio::test]

@@ -28,7 +28,7 @@ const CASES: &[(&str, &str)] = &[
     ("hand_back.sql", "{s}, {ids}, {zero}, 2, 0"),
     ("hand_back_claims.sql", "{s}, {worker}, {claims}, 2, 0"),
     ("acquit.sql", "{s}, {ids}, {zero}"),
-    ("promote_due.sql", "{s}, 1, 200, 2, 0"),
+    ("promote_due.sql", "{s}, 1, 200, 2, 0, 0"),
     ("wake_topics.sql", "{s}, 1, 200, 2, 0, '{topic}'"),
     ("cancel.sql", "{s}, {ids}, 0"),
     ("look_up_statuses.sql", "{ids}"),
@@ -58,7 +58,7 @@ const FILL: &[&str] = &[
      select now() + (n - 30000) * interval '1 s', run_id, 0, 'k' from fixture where n % 3 = 2",
 ];
 
-async fn execute(conn: &mut PgConnection, sql: String) {
+pub(crate) async fn execute(conn: &mut PgConnection, sql: String) {
     conn.execute(sqlx::raw_sql(sqlx::AssertSqlSafe(sql))).await.unwrap();
 }
 
@@ -99,7 +99,7 @@ async fn explain(conn: &mut PgConnection, file: &str, arguments: &str) -> String
     lines.iter().map(|line| line.get::<String, _>(0)).collect::<Vec<_>>().join("\n")
 }
 
-fn number_after(line: &str, mark: &str) -> f64 {
+pub(crate) fn number_after(line: &str, mark: &str) -> f64 {
     let Some(at) = line.find(mark) else { return 0.0 };
     let rest = &line[at + mark.len()..];
     let end = rest.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(rest.len());

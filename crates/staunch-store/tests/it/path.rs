@@ -119,7 +119,7 @@ async fn a_run_goes_from_enqueue_to_its_end() {
         assert_eq!(outcome.steps, [StepOutcome::Recorded]);
         assert_eq!(outcome.completions, [CompletionOutcome::Applied]);
     }
-    assert_eq!(store.load_steps(vec![ids[0]]).await.unwrap(), [step]);
+    assert_eq!(store.load_steps(vec![ids[0]], None).await.unwrap().steps, [step]);
     let mut conn = database.connect().await;
     for table in ["select count(*) from claim", "select count(*) from ready"] {
         assert_eq!(sqlx::query(table).fetch_one(&mut conn).await.unwrap().get::<i64, _>(0), 0);

@@ -41,7 +41,7 @@ const CASES: &[(&str, &str)] = &[
          false",
     ),
     ("ready_groups.sql", "'{default,q1,q2,absent}'"),
-    ("load_steps.sql", "{ids}"),
+    ("load_steps.sql", "{s}, {ids}, {zero}, 10000, 4194304"),
     (
         "write.sql",
         "{s}, {worker}, 0, {worker}, {new}, {text}, {text}, {text}, {small}, {bytes},

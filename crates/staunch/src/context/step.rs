@@ -244,7 +244,7 @@ where
         // The lease may have ended while this process stood still, and the step been recorded by
         // the run's next owner.
         if !run.parts.session.holds(run.parts.doors.clock.now()) {
-            return run.stop(Verdict::Lost).await;
+            return run.stop(Verdict::Lapsed).await;
         }
         let ctx = StepCtx { run: run.clone(), seq, attempt };
         let tried = AssertUnwindSafe(async { body(ctx).await }).catch_unwind();

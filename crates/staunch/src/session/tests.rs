@@ -124,3 +124,18 @@ async fn a_claim_whose_deletion_is_on_its_way_is_known_until_it_is_answered() {
     session.deleted(&finished);
     assert_eq!(session.reconcile(&table, &[], doors.clock.now(), SETTLED).unknown, [claim(1)]);
 }
+
+#[tokio::test(start_paused = true)]
+async fn a_run_that_came_back_since_the_question_was_sent_is_not_the_lost_one() {
+    let (session, doors) = (session(), Doors::simulated(0, 1));
+    let before = taken(1);
+    session.hold(claim(1), std::slice::from_ref(&before), doors.clock.now());
+    tokio::time::advance(Duration::from_secs(1)).await;
+    let sent = doors.clock.now();
+    let again = Taken { run: HeldRun { epoch: 1, ..before.run }, ..taken(1) };
+    session.hold(claim(2), std::slice::from_ref(&again), doors.clock.now());
+    let table = [in_table(1, Duration::ZERO), in_table(2, Duration::ZERO)];
+    let found = session.reconcile(&table, &[before.run.run_id], sent, SETTLED);
+    assert_eq!(found.stopped, 0);
+    assert!(!again.control.token().is_cancelled());
+}

@@ -6,7 +6,7 @@ use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use bytes::Bytes;
-use staunch_store::{Error, ErrorKind, Group, ReclaimRequest, Turn};
+use staunch_store::{Error, ErrorKind, Group, ReclaimRequest, RunId, Turn};
 use tokio::time::Instant;
 
 use super::core::{Core, Counts, WorkerShard};
@@ -37,6 +37,8 @@ struct Due {
     topics: Instant,
     prepare: Instant,
     audit: Instant,
+    /// Where an audit that has begun goes on: it reads one page a turn.
+    audited: Option<RunId>,
 }
 
 /// Maintains until the worker is closed.
@@ -49,6 +51,7 @@ pub(crate) async fn maintain(core: Arc<Core>, index: usize) {
         topics: now,
         prepare: now + core.doors.rng.jitter(PREPARE_EVERY, 0.9),
         audit: now + core.doors.rng.jitter(audit, 0.5),
+        audited: None,
     };
     loop {
         let workers = u32::try_from(shard.live_workers.load(Ordering::Relaxed)).unwrap_or(u32::MAX);
@@ -92,7 +95,12 @@ async fn turn_of(core: &Core, shard: &WorkerShard, due: &mut Due) {
     if now >= due.audit {
         let every = Duration::from_millis(core.settings.audit_interval_ms);
         due.audit = now + core.doors.rng.jitter(every * workers, 0.5);
-        report(shard, "audit", audit(core, shard).await);
+        let audited = audit(core, shard, due.audited).await;
+        if let Ok(next) = audited {
+            due.audited = next;
+            due.audit = if next.is_some() { now } else { due.audit };
+        }
+        report(shard, "audit", audited.map(drop));
     }
 }
 
@@ -174,15 +182,22 @@ async fn wake_topics(core: &Core, shard: &WorkerShard) -> Result<(), Error> {
     Ok(())
 }
 
-/// Open runs that nothing holds: there should be none, ever.
-async fn audit(core: &Core, shard: &WorkerShard) -> Result<(), Error> {
-    let orphans = shard.shard.call(shard.shard.store.audit_orphans(ORPHAN_AGE, true)).await?;
-    let Turn::Done(orphans) = orphans else { return Ok(()) };
-    if !orphans.is_empty() {
-        Counts::add(&core.counts.orphans, orphans.len() as u64);
-        tracing::error!(shard = %shard.id, runs = orphans.len(), "orphaned runs were put back");
+/// Open runs that nothing holds: there should be none, ever. Looks at the page behind `after`;
+/// answers where the next one begins.
+async fn audit(
+    core: &Core,
+    shard: &WorkerShard,
+    after: Option<RunId>,
+) -> Result<Option<RunId>, Error> {
+    let store = &shard.shard.store;
+    let page = shard.shard.call(store.audit_orphans(ORPHAN_AGE, after, true)).await?;
+    // Somebody else has the turn; the page is looked at again.
+    let Turn::Done(page) = page else { return Ok(after) };
+    if !page.orphans.is_empty() {
+        Counts::add(&core.counts.orphans, page.orphans.len() as u64);
+        tracing::error!(shard = %shard.id, runs = page.orphans.len(), "orphaned runs were put back");
     }
-    Ok(())
+    Ok(page.next)
 }
 
 fn wake(shard: &WorkerShard, groups: Vec<Group>) {

@@ -141,6 +141,7 @@ async fn settle(
         Ended::Stopped(Verdict::Lost) => {
             tracing::debug!("the run is no longer this worker's; nothing more is written");
         }
+        Ended::Stopped(Verdict::Lapsed) => return false,
         Ended::Unknown => return park(core, shard, session, run).await,
     }
     true

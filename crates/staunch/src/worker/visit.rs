@@ -178,7 +178,7 @@ async fn resume(core: &Arc<Core>, mut launches: Vec<Launch>) {
         };
         let part = launches.split_off(launches.len().saturating_sub(size));
         let runs = part.iter().map(|launch| launch.run.run_id).collect();
-        match shard.shard.call(shard.shard.store.load_steps(runs)).await {
+        match load(shard, runs).await {
             Ok(steps) => {
                 size = (size * 2).min(RESUMED_TOGETHER);
                 pause = RESUME_PAUSE;
@@ -206,6 +206,23 @@ async fn resume(core: &Arc<Core>, mut launches: Vec<Launch>) {
                 launch(core, given_up);
             }
             return;
+        }
+    }
+}
+
+/// All recorded steps of these runs, page by page.
+async fn load(
+    shard: &WorkerShard,
+    runs: Vec<staunch_store::RunId>,
+) -> Result<Vec<StepRecord>, staunch_store::Error> {
+    let mut steps: Vec<StepRecord> = Vec::new();
+    loop {
+        let after = steps.last().map(|last| (last.run_id, last.seq));
+        let page = shard.shard.call(shard.shard.store.load_steps(runs.clone(), after)).await?;
+        let more = page.more && !page.steps.is_empty();
+        steps.extend(page.steps);
+        if !more {
+            return Ok(steps);
         }
     }
 }

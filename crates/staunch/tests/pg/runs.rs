@@ -54,8 +54,9 @@ pub(crate) async fn assert_no_leftovers(staunch: &Staunch) {
         let store = staunch.store(shape.shard).unwrap();
         let stats = store.stats().await.unwrap();
         assert_eq!((stats.ready, stats.claims, stats.timers, stats.waiting), (0, 0, 0, 0));
-        let orphans = store.audit_orphans(Duration::ZERO, false).await.unwrap();
-        assert_eq!(orphans, staunch::store::Turn::Done(Vec::new()));
+        let audited = store.audit_orphans(Duration::ZERO, None, false).await.unwrap();
+        let nothing = staunch::store::OrphanPage { orphans: Vec::new(), next: None };
+        assert_eq!(audited, staunch::store::Turn::Done(nothing));
     }
 }
 

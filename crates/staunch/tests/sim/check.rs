@@ -46,8 +46,8 @@ pub(crate) fn judge(world: &World) {
         let (store, _) = &world.stores[shard];
         let breaches = store.violations();
         world.sim.audit(|audit| breaches.into_iter().for_each(|what| audit.violate(what)));
-        match at_once(store.audit_orphans(Duration::ZERO, false)).unwrap() {
-            Turn::Done(orphans) if orphans.is_empty() => {}
+        match at_once(store.audit_orphans(Duration::ZERO, None, false)).unwrap() {
+            Turn::Done(page) if page.orphans.is_empty() && page.next.is_none() => {}
             other => world.sim.audit(|audit| audit.violate(format!("orphans: {other:?}"))),
         }
         for run in at_once(store.list_workers()).unwrap() {

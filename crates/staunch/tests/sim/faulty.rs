@@ -7,9 +7,9 @@ use futures_util::FutureExt;
 use staunch::store::memory::MemoryStore;
 use staunch::store::{
     BatchOutcome, CancelOutcome, ClaimId, DequeueReply, DequeueRequest, Error, ErrorKind, Group,
-    HeldRun, Inspect, KeyedOutcome, Name, NewRun, ReclaimReply, ReclaimRequest, Registration,
-    RenewRequest, Renewal, RunFilter, RunId, RunPage, RunResult, RunSummary, Shape, ShardKey,
-    ShardStats, StepRecord, StepSummary, Store, StoreFuture, Try, Turn, UnixMicros, Wake,
+    HeldRun, Inspect, KeyedOutcome, Name, NewRun, OrphanPage, ReclaimReply, ReclaimRequest,
+    Registration, RenewRequest, Renewal, RunFilter, RunId, RunPage, RunResult, RunSummary, Shape,
+    ShardKey, ShardStats, StepPage, StepSummary, Store, StoreFuture, Try, Turn, UnixMicros, Wake,
     WakeStream, WorkerId, WorkerSummary, WorkflowId, WriteBatch,
 };
 use tokio::sync::oneshot;
@@ -206,13 +206,13 @@ impl Store for FaultyStore {
         self.read("ready_groups", move |store| store.ready_groups(queues))
     }
 
-    fn load_steps(&self, runs: Vec<RunId>) -> StoreFuture<Vec<StepRecord>> {
+    fn load_steps(&self, runs: Vec<RunId>, after: Option<(RunId, i64)>) -> StoreFuture<StepPage> {
         let asked = runs.clone();
         let runs = if self.is(Mutant::ForgetsSteps) { Vec::new() } else { runs };
         self.send(
             "load_steps",
             false,
-            move |store| store.load_steps(runs),
+            move |store| store.load_steps(runs, after),
             Box::new(move |audit, place, event, _, _| audit.loaded(place, event, &asked)),
         )
     }
@@ -331,12 +331,18 @@ impl Store for FaultyStore {
         )
     }
 
-    fn audit_orphans(&self, older_than: Duration, repair: bool) -> StoreFuture<Turn<Vec<RunId>>> {
+    fn audit_orphans(
+        &self,
+        older_than: Duration,
+        after: Option<RunId>,
+        repair: bool,
+    ) -> StoreFuture<Turn<OrphanPage>> {
         self.change(
             "audit_orphans",
-            move |store| store.audit_orphans(older_than, repair),
+            move |store| store.audit_orphans(older_than, after, repair),
             |audit, _, _, turn| match turn {
-                Turn::Done(found) if !found.is_empty() => {
+                Turn::Done(page) if !page.orphans.is_empty() => {
+                    let found = &page.orphans;
                     audit.violate(format!("the engine's audit found orphans: {found:?}"));
                 }
                 _ => {}

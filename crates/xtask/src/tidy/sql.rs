@@ -21,6 +21,7 @@ const SWEEPS: &[(&str, &str)] = &[
     ("migrate_record", "notes a migration of the whole shard"),
     ("prepare_lock", "takes the maintenance lock, no table"),
     ("prepare_partitions", "makes partitions for all keys"),
+    ("missing_partitions", "reads the catalogue, no table"),
     ("prune_positions", "removes old positions of the whole shard"),
     ("ready_groups", "finds what the whole shard holds to do"),
     ("results", "reads runs by run_id, which is unique on the shard"),

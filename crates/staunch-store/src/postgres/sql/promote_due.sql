@@ -1,9 +1,12 @@
 -- Store::promote_due: delayed runs that are due enter their queue, under the maintenance lock.
--- Primary keys of timer (from its beginning to now), workflow and ready; any shard_key.
+-- Primary keys of timer (from $8, in microseconds since 1970, to now), workflow and ready; any
+-- shard_key. From the beginning it would walk over all entries of late that an old snapshot keeps from
+-- being removed.
 -- due, open: rows that others have locked are left for the next time.
 -- busy: runs that this snapshot shows open but that could not be locked; their timer stays.
 -- passed: the gate, as in hand_back. Timers of runs that ended or moved on match nothing, and are just gone.
 -- new runs go to lane 1; $6 charged deaths make a suspect. $7 moves now() in tests, 0 otherwise.
+-- reached_us: nothing that is due before it was left, but for what others have locked.
 -- Safe when run by many: one at a time has the lock, rows are locked before they change, in the
 -- order of run_id, and the epoch is compared.
 with state as materialized (
@@ -25,9 +28,11 @@ gate as materialized (
   from state s
 ),
 due as materialized (
-  select t.ctid as at, t.run_id, t.epoch
+  select t.ctid as at, t.due_at, t.run_id, t.epoch
   from timer t
-  where (select g.locked from gate g) and t.due_at <= (select g.at from gate g)
+  where (select g.locked from gate g)
+    and t.due_at >= timestamptz 'epoch' + $8::bigint * interval '1 microsecond'
+    and t.due_at <= (select g.at from gate g)
   order by t.due_at, t.run_id
   limit $5::bigint
   for update skip locked
@@ -81,6 +86,12 @@ select
   g.shape_ok,
   g.locked,
   (select count(*) from passed) as moved,
+  (
+    extract(epoch from case
+      when (select count(*) from due) < $5::bigint then g.at
+      else (select max(d.due_at) from due d)
+    end) * 1000000
+  )::bigint as reached_us,
   q.queue, q.lane, q.priority
 from gate g
 left join (select distinct queue, lane, priority from queued) q on true

@@ -13,8 +13,9 @@
 -- passed: the gate, as in hand_back; ended: those convicted. No run is in both.
 -- charged in the answer: the test in brackets makes a hashed look-up of what would be a loop over
 -- loops, since these connections join by nothing else.
--- forgotten: workers that lapsed a lease ago and of which no claim is left; until then mark_lapsed
--- counts them. All of worker is read for them, which holds a row for each process.
+-- forgotten: workers that lapsed a minute ago, and a lease, and of which no claim is left; until then
+-- mark_lapsed counts them, and a claim that is committed late finds whether it is charged. All of
+-- worker is read for them, which holds a row for each process.
 -- $9 moves now() in tests, 0 otherwise.
 -- Safe when run by many: one at a time has the lock, and every update compares the epoch of a row
 -- that is locked, in the order of run_id.
@@ -175,7 +176,8 @@ lapsed as materialized (
   from worker w
   where (select g.locked from gate g)
     and w.lapsed_at
-      <= (select g.at from gate g) - w.lease_us * interval '1 microsecond'
+      <= (select g.at from gate g)
+        - greatest(w.lease_us * interval '1 microsecond', interval '1 minute')
   order by w.worker_id
   for update skip locked
 ),

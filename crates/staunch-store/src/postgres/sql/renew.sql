@@ -1,7 +1,8 @@
 -- Store::renew: a lease goes on, only while it has not ended; what the worker holds comes back.
 -- Primary keys: worker, claim (all of one worker), workflow (one probe for each run to be checked).
--- renewed: an end farther away than a lease lasts is not believed; only a clock that stepped back
--- makes one, and it would keep a dead worker's runs for as long.
+-- renewed: an end farther away than two leases last is not believed; only a clock that stepped back
+-- makes one, and it would keep a dead worker's runs for as long. The second one is slack, since
+-- now() may be older than what is compared with it.
 -- lost: the probes are lateral, so that no plan reads the whole table for them.
 -- workers: all of worker, which holds a row for each process.
 -- Shard-wide (shard_key is always ''). $5 moves now() in tests, 0 otherwise.
@@ -10,6 +11,7 @@
 with state as materialized (
   select
     now() + $5::bigint * interval '1 microsecond' as at,
+    clock_timestamp() + $5::bigint * interval '1 microsecond' as latest,
     exists (
       select from cluster c
       where c.shard_key = ''
@@ -25,7 +27,7 @@ renewed as (
   where w.worker_id = $4::uuid
     and w.lapsed_at is null
     and w.expires_at > s.at
-    and w.expires_at <= s.at + w.lease_us * interval '1 microsecond'
+    and w.expires_at <= s.latest + 2 * w.lease_us * interval '1 microsecond'
     and s.shape_ok
   returning 1
 )

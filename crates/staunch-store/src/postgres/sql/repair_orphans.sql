@@ -23,26 +23,26 @@ gate as materialized (
     case when s.shape_ok then pg_try_advisory_xact_lock($4::bigint) else false end as locked
   from state s
 ),
-held as materialized (
+known as (
+  select r.run_id, r.epoch from ready r where r.run_id = any ($5::uuid[])
+  union all
   select h.run_id, h.epoch
   from claim c
   cross join lateral unnest(c.run_ids, c.epochs) h (run_id, epoch)
+  union all
+  select t.run_id, t.epoch from timer t where t.run_id = any ($5::uuid[])
+  union all
+  select p.run_id, p.epoch from waiting p where p.run_id = any ($5::uuid[])
 ),
 orphan as materialized (
-  select i.run_id, i.epoch
-  from unnest($5::uuid[], $6::bigint[]) i (run_id, epoch)
+  select o.run_id, o.epoch
+  from (
+    select i.run_id, i.epoch from unnest($5::uuid[], $6::bigint[]) i (run_id, epoch)
+    except
+    select k.run_id, k.epoch from known k
+  ) o
   where (select g.locked from gate g)
-    and not exists (
-      select from ready r where r.run_id = i.run_id and r.epoch = i.epoch
-    )
-    and not exists (
-      select from timer t where t.run_id = i.run_id and t.epoch = i.epoch
-    )
-    and not exists (
-      select from waiting p where p.run_id = i.run_id and p.epoch = i.epoch
-    )
-    and ((i.run_id, i.epoch) in (select h.run_id, h.epoch from held h)) is not true
-  order by i.run_id
+  order by o.run_id
 ),
 open as materialized (
   select i.run_id, i.epoch

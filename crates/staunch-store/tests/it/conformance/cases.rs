@@ -135,7 +135,7 @@ cases! {
         a_new_session_gets_the_old_ones_work_back_uncharged,
         an_ended_session_is_uncharged_when_its_process_comes_back,
         a_session_that_is_gone_can_be_named_as_the_former_one,
-        a_session_without_claims_retires_at_once,
+        a_session_that_retires_is_over_at_once,
         a_session_with_claims_retires_through_the_reaper,
     }
     reclaim {
@@ -147,6 +147,7 @@ cases! {
         a_step_since_the_claim_spares_the_charge,
         a_step_of_an_earlier_owner_spares_nothing,
         nobody_is_charged_when_most_leases_end_together,
+        sessions_that_end_in_good_order_are_no_deaths,
         half_of_the_leases_are_not_most,
         an_only_worker_is_charged,
         a_run_that_killed_two_workers_is_a_suspect,
@@ -170,6 +171,8 @@ cases! {
         a_topic_wakes_no_more_than_the_limit,
         cancelled_runs_are_not_woken_or_promoted,
         an_orphan_is_found_and_put_back,
+        an_audit_begins_behind_the_run_that_is_named,
+        only_the_repair_of_orphans_needs_the_turn,
         young_orphans_are_not_yet_looked_at,
         runs_that_somebody_will_run_are_no_orphans,
         a_row_of_an_earlier_epoch_does_not_hide_an_orphan,

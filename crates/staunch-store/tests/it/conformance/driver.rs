@@ -6,8 +6,8 @@ use std::time::Duration;
 use bytes::Bytes;
 use staunch_store::{
     ClaimId, Completion, DequeueReply, DequeueRequest, DirectStart, Error, Group, HeldRun, Look,
-    NewRun, Park, ReclaimRequest, Registration, RenewRequest, Renewal, RunFilter, RunId, Status,
-    StepOutcome, StoreFuture, Try, Turn, WorkerId, WorkflowId, WriteBatch,
+    NewRun, OrphanPage, Park, ReclaimRequest, Registration, RenewRequest, Renewal, RunFilter,
+    RunId, Status, StepOutcome, StoreFuture, Try, Turn, WorkerId, WorkflowId, WriteBatch,
 };
 use uuid::Uuid;
 
@@ -381,7 +381,7 @@ impl<'a> Driver<'a> {
 
     async fn audit(&self, a: u8) {
         let repair = a.is_multiple_of(2);
-        self.same(|store| store.audit_orphans(Duration::ZERO, repair), found).await.unwrap();
+        self.same(|store| store.audit_orphans(Duration::ZERO, None, repair), found).await.unwrap();
     }
 
     async fn cancel(&self, a: u8) {
@@ -405,7 +405,7 @@ impl<'a> Driver<'a> {
         };
         self.same(|store| store.list_runs(filter.clone()), untimed).await.unwrap();
         let runs: Vec<_> = self.runs.iter().map(|run| run.run_id).collect();
-        self.same(|store| store.load_steps(runs.clone()), |steps| steps).await.unwrap();
+        self.same(|store| store.load_steps(runs.clone(), None), |page| page.steps).await.unwrap();
         self.same(|store| store.results(runs.clone()), |results| results).await.unwrap();
         let queues = vec![name("default")];
         self.same(|store| store.ready_groups(queues.clone()), in_order).await.unwrap();
@@ -445,9 +445,9 @@ fn moved(turn: Turn<(u64, Vec<Group>)>) -> Option<(u64, Vec<Group>)> {
     }
 }
 
-fn found(turn: Turn<Vec<RunId>>) -> Option<Vec<RunId>> {
+fn found(turn: Turn<OrphanPage>) -> Option<OrphanPage> {
     match turn {
         Turn::Busy => None,
-        Turn::Done(runs) => Some(in_order(runs)),
+        Turn::Done(page) => Some(page),
     }
 }

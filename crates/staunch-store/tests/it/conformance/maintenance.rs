@@ -118,21 +118,43 @@ async fn orphan(shard: &Shard) -> RunId {
 pub(super) async fn an_orphan_is_found_and_put_back(shard: &Shard) {
     let run = orphan(shard).await;
     for repair in [false, false, true] {
-        assert_eq!(done(shard.store.audit_orphans(Duration::ZERO, repair).await), [run]);
+        assert_eq!(shard.audit(Duration::ZERO, repair).await, [run]);
     }
-    assert_eq!(done(shard.store.audit_orphans(Duration::ZERO, true).await), []);
+    assert_eq!(shard.audit(Duration::ZERO, true).await, []);
     let worker = shard.worker().await;
     let claimed = shard.claim_one(worker).await;
     assert_eq!((claimed.run_id, claimed.epoch, claimed.recoveries), (run, 1, 0));
     assert_eq!(claimed.group, group(LANE_RESUMED, 0));
 }
 
+pub(super) async fn an_audit_begins_behind_the_run_that_is_named(shard: &Shard) {
+    let runs = [orphan(shard).await, orphan(shard).await];
+    for (after, expected) in [(runs[0], &runs[1..]), (runs[1], &[])] {
+        let page = done(shard.store.audit_orphans(Duration::ZERO, Some(after), false).await);
+        assert_eq!((&page.orphans[..], page.next), (expected, None));
+    }
+    let before = RunId::at(0, 1);
+    let page = done(shard.store.audit_orphans(Duration::ZERO, Some(before), true).await);
+    assert_eq!((&page.orphans[..], page.next), (&runs[..], None));
+}
+
+pub(super) async fn only_the_repair_of_orphans_needs_the_turn(shard: &Shard) {
+    let lock = shard.hold_maintenance_lock().await;
+    assert_eq!(shard.audit(Duration::ZERO, true).await, []);
+    let run = orphan(shard).await;
+    assert_eq!(shard.audit(Duration::ZERO, false).await, [run]);
+    let refused = shard.store.audit_orphans(Duration::ZERO, None, true).await;
+    assert_eq!(refused.unwrap(), Turn::Busy);
+    assert_eq!(shard.audit(Duration::ZERO, false).await, [run], "it was not put back");
+    drop(lock);
+}
+
 pub(super) async fn young_orphans_are_not_yet_looked_at(shard: &Shard) {
     let run = orphan(shard).await;
     let minute = Duration::from_secs(60);
-    assert_eq!(done(shard.store.audit_orphans(minute, true).await), []);
+    assert_eq!(shard.audit(minute, true).await, []);
     shard.advance(Duration::from_secs(61));
-    assert_eq!(done(shard.store.audit_orphans(minute, false).await), [run]);
+    assert_eq!(shard.audit(minute, false).await, [run]);
 }
 
 pub(super) async fn runs_that_somebody_will_run_are_no_orphans(shard: &Shard) {
@@ -143,7 +165,7 @@ pub(super) async fn runs_that_somebody_will_run_are_no_orphans(shard: &Shard) {
     shard.complete(worker, ended).await;
     shard.one_claimed(worker).await;
     shard.enqueued(1).await;
-    assert_eq!(done(shard.store.audit_orphans(Duration::ZERO, true).await), []);
+    assert_eq!(shard.audit(Duration::ZERO, true).await, []);
     assert_eq!(shard.store.stats().await.unwrap().ready, 1);
 }
 
@@ -156,7 +178,7 @@ pub(super) async fn a_row_of_an_earlier_epoch_does_not_hide_an_orphan(shard: &Sh
     let visit = shard.visit(worker);
     assert_eq!(held(&shard.claim_by(&visit).await[0]), HeldRun { epoch: 1, ..run });
     shard.finish_claim(worker, visit.claim).await;
-    let found = done(shard.store.audit_orphans(Duration::ZERO, true).await);
+    let found = shard.audit(Duration::ZERO, true).await;
     assert_eq!(found, [run.run_id], "its parked row and first claim are of epoch 0");
     assert_eq!(shard.claim_one(worker).await.epoch, 2);
 }
@@ -175,7 +197,6 @@ pub(super) async fn one_process_at_a_time_maintains(shard: &Shard) {
     let topics = vec![name("topic")];
     assert_eq!(shard.store.promote_due(10).await.unwrap(), Turn::Busy);
     assert_eq!(shard.store.wake_topics(topics, 10).await.unwrap(), Turn::Busy);
-    assert_eq!(shard.store.audit_orphans(Duration::ZERO, true).await.unwrap(), Turn::Busy);
     assert_eq!(shard.store.prepare().await.unwrap(), Turn::Busy);
     let stats = shard.store.stats().await.unwrap();
     assert_eq!((stats.ready, stats.timers), (0, 1));

@@ -66,7 +66,8 @@ async fn filled(shard: &Shard) -> Before {
 async fn picture(shard: &Shard) -> String {
     let filter = staunch_store::RunFilter { limit: 100, ..Default::default() };
     let runs = shard.store.list_runs(filter).await.unwrap().runs;
-    let steps = shard.store.load_steps(runs.iter().map(|run| run.run_id).collect()).await.unwrap();
+    let ids = runs.iter().map(|run| run.run_id).collect();
+    let steps = shard.store.load_steps(ids, None).await.unwrap().steps;
     let workers = shard.store.list_workers().await.unwrap();
     let mut stats = shard.store.stats().await.unwrap();
     stats.oldest_ready_us = None;
@@ -126,7 +127,7 @@ async fn try_everything(shard: &Shard, wrong: &Arc<dyn Subject>, before: &Before
         reclaim(reclaim_request());
         promote_due(10);
         wake_topics(vec![name("topic")], 10);
-        audit_orphans(Duration::ZERO, true);
+        audit_orphans(Duration::ZERO, None, true);
         cancel(vec![*ready]);
     }
     for (method, kind) in refusals {

@@ -31,10 +31,10 @@ pub(super) async fn steps_come_back_by_run_and_number(shard: &Shard) {
     ];
     let outcome = shard.write(WriteBatch { steps: steps.clone(), ..batch(worker) }).await;
     assert_eq!(outcome.steps, vec![StepOutcome::Recorded; 5]);
-    let loaded = shard.store.load_steps(vec![runs[1], runs[0]]).await.unwrap();
+    let loaded = shard.store.load_steps(vec![runs[1], runs[0]], None).await.unwrap().steps;
     let expected = [&steps[2], &failed, &steps[3], &steps[0]].map(StepRecord::clone);
     assert_eq!(loaded, expected);
-    assert_eq!(shard.store.load_steps(Vec::new()).await.unwrap(), []);
+    assert_eq!(shard.store.load_steps(Vec::new(), None).await.unwrap().steps, []);
 }
 
 pub(super) async fn the_first_record_of_a_step_wins(shard: &Shard) {
@@ -45,7 +45,7 @@ pub(super) async fn the_first_record_of_a_step_wins(shard: &Shard) {
     let steps = vec![step(run.run_id, 1, 0, "new"), second];
     let outcome = shard.write(WriteBatch { steps, ..batch(worker) }).await;
     assert_eq!(outcome.steps, [StepOutcome::Recorded, exists(&first, true)]);
-    let loaded = shard.store.load_steps(vec![run.run_id]).await.unwrap();
+    let loaded = shard.store.load_steps(vec![run.run_id], None).await.unwrap().steps;
     assert_eq!(loaded, [first, step(run.run_id, 1, 0, "new")]);
 }
 
@@ -75,7 +75,7 @@ pub(super) async fn a_late_record_of_a_former_owner_is_adopted(shard: &Shard) {
     let mine = vec![step(run.run_id, 0, 1, "mine")];
     let outcome = shard.write(WriteBatch { steps: mine, ..batch(owner) }).await;
     assert_eq!(outcome.steps, [exists(&late, true)]);
-    assert_eq!(shard.store.load_steps(vec![run.run_id]).await.unwrap(), [late]);
+    assert_eq!(shard.store.load_steps(vec![run.run_id], None).await.unwrap().steps, [late]);
 }
 
 pub(super) async fn the_owner_of_an_ended_run_owns_nothing(shard: &Shard) {
@@ -100,7 +100,7 @@ pub(super) async fn a_repeated_record_counts_as_written(shard: &Shard) {
     let kept = outcome[0] == StepOutcome::Recorded || outcome[0] == exists(&mine, true);
     assert!(kept, "{outcome:?}");
     assert_eq!(outcome[1], StepOutcome::Recorded);
-    assert_eq!(shard.store.load_steps(vec![run.run_id]).await.unwrap(), steps);
+    assert_eq!(shard.store.load_steps(vec![run.run_id], None).await.unwrap().steps, steps);
 }
 
 pub(super) async fn a_step_without_a_result_fails_the_whole_batch(shard: &Shard) {
@@ -117,7 +117,7 @@ pub(super) async fn a_step_without_a_result_fails_the_whole_batch(shard: &Shard)
     }
     let results = shard.store.results(vec![run.run_id]).await.unwrap();
     assert_eq!(results, [RunResult::Open]);
-    assert_eq!(shard.store.load_steps(vec![run.run_id]).await.unwrap(), []);
+    assert_eq!(shard.store.load_steps(vec![run.run_id], None).await.unwrap().steps, []);
 }
 
 pub(super) async fn a_collision_of_steps_spares_the_rest_of_the_batch(shard: &Shard) {
