@@ -59,7 +59,7 @@ const CASES: &[(&str, &str)] = &[
     ("hand_back.sql", "{s}, {ids}, {zero}, 2, 0"),
     ("hand_back_claims.sql", "{s}, {holder}, {ids}, 2, 0"),
     ("acquit.sql", "{s}, {ids}, {zero}"),
-    ("promote_due.sql", "{s}, 1, 200, 2, 0"),
+    ("promote_due.sql", "{s}, 1, 200, 2, 0, 0"),
     ("wake_topics.sql", "{s}, 1, 200, 2, 0, '{other}'"),
     ("renew.sql", "{s}, {worker}, 0, {ids}, {zero}"),
     ("cancel.sql", "{s}, {ids}, 0"),
