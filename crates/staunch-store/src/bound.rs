@@ -9,6 +9,12 @@ pub(crate) const STEP_BYTES: u64 = 4 << 20;
 /// Recorded steps of one page.
 pub(crate) const STEP_ROWS: usize = 10_000;
 
+/// Arguments of the runs of one claim, in bytes.
+pub(crate) const CLAIM_BYTES: u64 = 4 << 20;
+
+/// Outputs and errors of one reply, in bytes.
+pub(crate) const RESULT_BYTES: u64 = 8 << 20;
+
 /// How many of the first rows, which have these sizes, fit into `bytes`.
 pub(crate) fn fitting(sizes: impl IntoIterator<Item = u64>, bytes: u64) -> usize {
     let mut total = 0;

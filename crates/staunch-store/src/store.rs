@@ -55,7 +55,8 @@ pub trait Store: Send + Sync + 'static {
     /// groups that now hold rows.
     fn hand_back(&self, runs: Vec<HeldRun>) -> StoreFuture<Vec<Group>>;
 
-    /// The same for whole claims whose reply this worker never got; the claims are deleted.
+    /// The same for whole claims whose reply this worker never got, but for runs that are parked; the
+    /// claims are deleted.
     fn hand_back_claims(&self, worker: WorkerId, claims: Vec<ClaimId>) -> StoreFuture<Vec<Group>>;
 
     /// Sets the charged deaths of suspects that proved innocent back to 0.

@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use super::ledger::Grant;
 use super::state::{Claim, Position, Ready, State, before};
+use crate::bound;
 use crate::error::{Error, ErrorKind};
 use crate::types::{
     ClaimedRun, DequeueReply, DequeueRequest, Group, HeldRun, Look, Name, UnixMicros,
@@ -40,7 +41,8 @@ pub(super) fn dequeue(
     for (place, _) in &taken {
         state.ready.remove(place);
     }
-    if request.mark_position {
+    // Any other visit may begin with what came late, and would move the start back to it.
+    if request.mark_position && request.look == Look::Live {
         mark(state, now, &taken);
     }
     if !runs.is_empty() {
@@ -51,10 +53,10 @@ pub(super) fn dequeue(
 
 type Place = (Group, i64);
 
-/// The first entries of each group in the order asked, up to the limit.
+/// The first entries of each group in the order asked, up to the limit and to the bytes of a claim.
 fn choose(state: &State, now: UnixMicros, request: &DequeueRequest) -> Vec<(Place, Ready)> {
     let limit = usize::try_from(request.limit).unwrap_or(usize::MAX);
-    request
+    let mut found: Vec<(Place, Ready)> = request
         .groups
         .iter()
         .flat_map(|group| {
@@ -63,7 +65,12 @@ fn choose(state: &State, now: UnixMicros, request: &DequeueRequest) -> Vec<(Plac
         })
         .map(|(place, row)| (place.clone(), *row))
         .take(limit)
-        .collect()
+        .collect();
+    let input = |(place, row): &(Place, Ready)| matched(state, place, row).map(|run| run.input);
+    let sizes = found.iter().map(|entry| input(entry).map_or(0, |input| input.len() as u64));
+    let fitting = bound::fitting(sizes, bound::CLAIM_BYTES);
+    found.truncate(fitting);
+    found
 }
 
 /// The number from which on a group is looked at.

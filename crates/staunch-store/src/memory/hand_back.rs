@@ -3,15 +3,19 @@
 use super::state::State;
 use crate::types::{ClaimId, Group, HeldRun, UnixMicros, WorkerId};
 
-/// Puts the runs of whole claims back, uncharged, and deletes the claims.
+/// Puts the runs of whole claims back, uncharged, but for those that were parked, and deletes the
+/// claims.
 pub(super) fn hand_back_claims(
     state: &mut State,
     now: UnixMicros,
     worker: WorkerId,
     claims: Vec<ClaimId>,
 ) -> Vec<Group> {
-    let removed = claims.into_iter().filter_map(|claim| state.claims.remove(&(worker, claim)));
-    let runs = removed.flat_map(|claim| claim.runs).collect();
+    let removed: Vec<_> =
+        claims.into_iter().filter_map(|claim| state.claims.remove(&(worker, claim))).collect();
+    // A run that was parked waits for its topic, and not for its claim.
+    let runs = removed.into_iter().flat_map(|claim| claim.runs);
+    let runs = runs.filter(|run| !state.is_parked(*run)).collect();
     state.resume_all(runs, now)
 }
 

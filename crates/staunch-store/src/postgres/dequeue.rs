@@ -7,6 +7,7 @@ use super::error::Fault;
 use super::lock::{Purpose, lock_key};
 use super::row;
 use super::run::Session;
+use crate::bound;
 use crate::types::{
     ClaimedRun, DequeueReply, DequeueRequest, Group, Look, Name, RunId, ShardKey, WorkflowId,
 };
@@ -39,9 +40,11 @@ pub(super) async fn dequeue(
         .bind(groups.iter().map(|group| group.priority).collect::<Vec<_>>())
         .bind(age_us)
         .bind(i64::from(request.limit))
-        .bind(request.mark_position)
+        // Any other visit may begin with what came late, and would move the start back to it.
+        .bind(request.mark_position && request.look == Look::Live)
         .bind(session.offset_us)
         .bind(request.alone)
+        .bind(bound::parameter(bound::CLAIM_BYTES))
         .fetch_all(&mut *session.conn)
         .await?;
     let first = rows.first().ok_or_else(|| Fault::unreadable("a claim without an answer"))?;

@@ -40,20 +40,34 @@ pub(super) async fn enqueue(
         (false, Try::First) => ENQUEUE,
         (false, Try::Again) => ENQUEUE_AGAIN,
     };
-    let mut query = row::shaped(sql, &session.shape)
-        .bind(runs.iter().map(|run| run.run_id.0).collect::<Vec<_>>())
-        .bind(runs.iter().map(|run| run.shard_key.as_str()).collect::<Vec<_>>())
-        .bind(runs.iter().map(|run| run.name.as_str()).collect::<Vec<_>>())
-        .bind(runs.iter().map(|run| run.queue.as_str()).collect::<Vec<_>>())
-        .bind(runs.iter().map(|run| run.priority).collect::<Vec<_>>())
-        .bind(runs.iter().map(|run| &run.input[..]).collect::<Vec<_>>());
-    if delayed {
-        query = query
-            .bind(runs.iter().map(|run| run.delay.map(micros)).collect::<Vec<_>>())
-            .bind(session.offset_us);
-    }
+    let runs = by_run(runs, delayed || attempt == Try::Again);
+    let each = || runs.iter().map(|(_, run)| run);
+    let places: Vec<i64> = runs.iter().map(|(place, _)| *place).collect();
+    let query = row::shaped(sql, &session.shape)
+        .bind(each().map(|run| run.run_id.0).collect::<Vec<_>>())
+        .bind(each().map(|run| run.shard_key.as_str()).collect::<Vec<_>>())
+        .bind(each().map(|run| run.name.as_str()).collect::<Vec<_>>())
+        .bind(each().map(|run| run.queue.as_str()).collect::<Vec<_>>())
+        .bind(each().map(|run| run.priority).collect::<Vec<_>>())
+        .bind(each().map(|run| &run.input[..]).collect::<Vec<_>>());
+    let query = if delayed {
+        let delays = each().map(|run| run.delay.map(micros)).collect::<Vec<_>>();
+        query.bind(delays).bind(session.offset_us).bind(places)
+    } else {
+        query.bind(places)
+    };
     let answer = query.fetch_one(&mut *session.conn).await?;
     session.placed(answer.try_get("shape_ok")?)
+}
+
+/// By run, with their places in the caller's slice; of equal ones the first, when they are `distinct`.
+fn by_run(runs: Vec<NewRun>, distinct: bool) -> Vec<(i64, NewRun)> {
+    let mut placed: Vec<(i64, NewRun)> = (0..).zip(runs).collect();
+    placed.sort_by_key(|(_, run)| run.run_id);
+    if distinct {
+        placed.dedup_by_key(|(_, run)| run.run_id);
+    }
+    placed
 }
 
 /// A run with a workflow id, and its place in the caller's slice.

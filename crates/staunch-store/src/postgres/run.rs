@@ -232,10 +232,13 @@ impl Core {
             return fault;
         }
         if let Fault::Mismatch = fault {
-            let found = conn::read_shape(&mut link.connection).await;
+            let found = tokio::select! {
+                found = conn::read_shape(&mut link.connection) => found.ok().flatten(),
+                () = self.doors.clock.sleep(self.settings.connect_timeout) => None,
+            };
             discard(link);
             self.lanes.drop_idle();
-            return Fault::Misplaced(found.ok().flatten());
+            return Fault::Misplaced(found);
         }
         discard(link);
         self.lanes.drop_idle();

@@ -33,15 +33,12 @@ pub(super) async fn load_steps(
         .await?;
     let first = rows.first().ok_or_else(|| Fault::unreadable("steps without an answer"))?;
     session.placed(first.try_get("shape_ok")?)?;
-    let mut page = StepPage { steps: Vec::with_capacity(rows.len()), more: false };
-    for row in &rows {
-        match row.try_get::<Option<bool>, _>("fits")? {
-            Some(true) => page.steps.push(step_record(row)?),
-            Some(false) => page.more = true,
-            None => {}
-        }
+    let more = first.try_get("more")?;
+    if first.try_get::<Option<uuid::Uuid>, _>("run_id")?.is_none() {
+        return Ok(StepPage { steps: Vec::new(), more });
     }
-    Ok(page)
+    let steps = rows.iter().map(step_record).collect::<Result<_, _>>()?;
+    Ok(StepPage { steps, more })
 }
 
 /// A record, from a row that has `started_at` as `started_us`.

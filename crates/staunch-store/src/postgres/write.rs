@@ -37,7 +37,7 @@ pub(super) async fn write(
     mut batch: WriteBatch,
 ) -> Result<BatchOutcome, Fault> {
     check(&batch)?;
-    let order = sort_completions(&mut batch);
+    let order = Order::of(&mut batch);
     let answer = send(&mut session, &batch).await?;
     let start = match &batch.start {
         None => StartOutcome::None,
@@ -45,13 +45,14 @@ pub(super) async fn write(
         Some(_) => StartOutcome::LeaseLost,
     };
     let steps = step_outcomes(&mut session, &batch, answer.recorded.as_ref()).await?;
-    let sorted = completion_outcomes(&mut session, &batch.completions, answer.ended).await?;
-    let mut completions = vec![CompletionOutcome::Lost; sorted.len()];
-    for (outcome, place) in sorted.into_iter().zip(order) {
-        completions[place] = outcome;
-    }
+    let completions = completion_outcomes(&mut session, &batch.completions, answer.ended).await?;
     let parks = park_outcomes(&mut session, &batch.parks, &answer.parked).await?;
-    Ok(BatchOutcome { start, steps, completions, parks })
+    Ok(BatchOutcome {
+        start,
+        steps: as_asked(steps, &order.steps),
+        completions: as_asked(completions, &order.completions),
+        parks: as_asked(parks, &order.parks),
+    })
 }
 
 fn check(batch: &WriteBatch) -> Result<(), Fault> {
@@ -72,14 +73,44 @@ fn check(batch: &WriteBatch) -> Result<(), Fault> {
     Ok(())
 }
 
-/// Sorts by run, as every update of many runs is; answers where each one was before.
-fn sort_completions(batch: &mut WriteBatch) -> Vec<usize> {
-    let mut numbered: Vec<(usize, Completion)> =
-        std::mem::take(&mut batch.completions).into_iter().enumerate().collect();
-    numbered.sort_by_key(|(_, completion)| completion.run_id);
-    let (order, completions) = numbered.into_iter().unzip();
-    batch.completions = completions;
+/// Where each item of a sorted batch was before.
+struct Order {
+    steps: Vec<usize>,
+    completions: Vec<usize>,
+    parks: Vec<usize>,
+}
+
+impl Order {
+    /// Sorts every part by its key, so that two writes that meet wait for each other but never
+    /// block each other.
+    fn of(batch: &mut WriteBatch) -> Self {
+        if let Some(start) = &mut batch.start {
+            start.runs.sort_by_key(|run| run.run_id);
+        }
+        batch.finished_claims.sort();
+        batch.finished_claims.dedup();
+        Self {
+            steps: sort(&mut batch.steps, |step| (step.run_id, step.seq)),
+            completions: sort(&mut batch.completions, |end| end.run_id),
+            parks: sort(&mut batch.parks, |park| (park.topic.clone(), park.run_id)),
+        }
+    }
+}
+
+/// Sorts items, those of the same key in the order asked; answers where each one was before.
+fn sort<T, K: Ord>(items: &mut Vec<T>, key: impl Fn(&T) -> K) -> Vec<usize> {
+    let mut numbered: Vec<(usize, T)> = std::mem::take(items).into_iter().enumerate().collect();
+    numbered.sort_by_cached_key(|(_, item)| key(item));
+    let (order, sorted) = numbered.into_iter().unzip();
+    *items = sorted;
     order
+}
+
+/// Puts the outcomes of sorted items into the order asked.
+fn as_asked<T>(sorted: Vec<T>, order: &[usize]) -> Vec<T> {
+    let mut numbered: Vec<(usize, T)> = order.iter().copied().zip(sorted).collect();
+    numbered.sort_by_key(|(place, _)| *place);
+    numbered.into_iter().map(|(_, outcome)| outcome).collect()
 }
 
 /// Sends the plain statement when nothing of the batch can be there yet, else the careful one.

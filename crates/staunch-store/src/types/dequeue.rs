@@ -49,7 +49,8 @@ pub struct DequeueRequest {
     pub limit: u32,
     /// How far back to look.
     pub look: Look,
-    /// Whether to write down where the live part of each group began.
+    /// Whether to write down where the live part of each group began; only with [`Look::Live`],
+    /// since any other visit may begin with what came late.
     pub mark_position: bool,
     /// Whether the worker holds nothing else; kept with the claim, for judging suspects.
     pub alone: bool,

@@ -31,7 +31,6 @@ const CASES: &[(&str, &str)] = &[
     ("promote_due.sql", "{s}, 1, 200, 2, 0, 0"),
     ("wake_topics.sql", "{s}, 1, 200, 2, 0, '{topic}'"),
     ("cancel.sql", "{s}, {ids}, 0"),
-    ("look_up_statuses.sql", "{ids}"),
 ];
 
 /// A live worker and a dead one with some claims, and one that holds most of them.

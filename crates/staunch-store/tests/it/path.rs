@@ -3,13 +3,14 @@
 use std::time::Duration;
 
 use bytes::Bytes;
+use futures_util::TryFutureExt as _;
 use sqlx::{Connection as _, Executor as _, Row as _};
 use staunch_store::door::Doors;
 use staunch_store::postgres::{PgSettings, PgStore};
 use staunch_store::{
     ClaimId, Completion, CompletionOutcome, DequeueReply, DequeueRequest, ErrorKind, Group,
     LANE_NEW, Look, Name, NewRun, RunId, ShardKey, Status, StepOutcome, StepRecord, Store as _,
-    Try, Turn, UnixMicros, WorkerId, WriteBatch,
+    StoreFuture, Try, Turn, UnixMicros, WorkerId, WorkflowId, WriteBatch,
 };
 use uuid::Uuid;
 
@@ -142,6 +143,30 @@ async fn a_change_of_the_shape_under_a_live_connection_writes_nothing() {
     assert!(text.contains("generation 1") && text.contains("generation 2"), "{text}");
     let stored = sqlx::query("select count(*) from workflow").fetch_one(&mut conn).await.unwrap();
     assert_eq!(stored.get::<i64, _>(0), 1);
+}
+
+type Read = fn(&PgStore, RunId, ShardKey, WorkflowId) -> StoreFuture<()>;
+
+#[tokio::test]
+async fn a_change_of_the_shape_under_a_live_connection_answers_no_read_that_decides() {
+    let database = Database::migrated().await;
+    let mut conn = database.connect().await;
+    let run = new_run().run_id;
+    let key = || ShardKey::new("acme").unwrap();
+    let id = || WorkflowId::new("order").unwrap();
+    let reads: [Read; 3] = [
+        |store, run, _, _| Box::pin(store.load_steps(vec![run], None).map_ok(drop)),
+        |store, run, _, _| Box::pin(store.results(vec![run]).map_ok(drop)),
+        |store, _, key, id| Box::pin(store.find(key, id).map_ok(drop)),
+    ];
+    for read in reads {
+        let store = database.store(shape());
+        conn.execute("update cluster set generation = 1").await.unwrap();
+        read(&store, run, key(), id()).await.unwrap();
+        conn.execute("update cluster set generation = 2").await.unwrap();
+        let refused = read(&store, run, key(), id()).await.unwrap_err();
+        assert_eq!(refused.kind(), ErrorKind::Misplaced, "{refused}");
+    }
 }
 
 #[tokio::test]

@@ -6,7 +6,7 @@ use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use futures_util::stream::{FuturesUnordered, StreamExt};
-use staunch_store::{Group, LANE_SUSPECT};
+use staunch_store::{Group, LANE_SUSPECT, Look};
 use tokio::sync::{OwnedSemaphorePermit, mpsc};
 use tokio::time::Instant;
 
@@ -184,7 +184,8 @@ fn send(
     place.visiting = true;
     let workers = core.shards[index].live_workers.load(Ordering::Relaxed);
     let look = place.pace.look(now, u32::try_from(workers).unwrap_or(u32::MAX));
-    let mark_position = now >= place.next_position;
+    // Other looks may begin with what came late, which is not where the live part began.
+    let mark_position = look == Look::Live && now >= place.next_position;
     if mark_position {
         place.next_position = now + POSITION_EVERY;
     }

@@ -1,7 +1,8 @@
 -- Store::cancel: ends open runs, and takes away what would wake them.
 -- Primary key of workflow, indexes timer_run_id and waiting_run_id; any shard_key.
--- open: one lateral probe a run, in the order given, which is by run_id; waits for others, so that
--- an end that comes at the same time is seen.
+-- found: one lateral probe a run, in the order given, which is by run_id; waits for others and then
+-- reads the row as they left it, so that an end that comes at the same time is seen, and one round
+-- trip answers everything.
 -- An entry in ready stays; the claim that meets it drops it, and finding it here would need an index.
 -- closed: looked up by array, as in hand_back.
 -- timed, parked: lateral probes, deleted by the ctid just locked, so that no plan reads the tables.
@@ -18,16 +19,21 @@ with state as materialized (
         and c.generation = $3::bigint
     ) as shape_ok
 ),
-open as materialized (
-  select i.run_id
+found as materialized (
+  select i.run_id, w.status
   from unnest($4::uuid[]) i (run_id)
   cross join lateral (
-    select
+    select w.status
     from workflow w
-    where w.run_id = i.run_id and w.status = 0
+    where w.run_id = i.run_id
     for update
   ) w
   where (select s.shape_ok from state s)
+),
+open as materialized (
+  select f.run_id
+  from found f
+  where f.status = 0
 ),
 closed as (
   update workflow w
@@ -57,5 +63,9 @@ not_waiting as (
   delete from waiting p
   where p.ctid = any (array(select d.at from parked d))
 )
-select s.shape_ok, array(select c.run_id from closed c) as cancelled
+select
+  s.shape_ok,
+  array(select c.run_id from closed c) as cancelled,
+  array(select f.run_id from found f where f.status <> 0) as ended_runs,
+  array(select f.status from found f where f.status <> 0) as ended_statuses
 from state s

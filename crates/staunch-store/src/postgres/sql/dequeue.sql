@@ -6,8 +6,10 @@
 -- start: per group the newest position that is at least $10 microseconds old; 0 when $10 is null.
 --   Deleted entries before it stay in the index while any old snapshot is open.
 -- found: in the order of the groups given, under one outer limit, stepping over locked rows.
+-- sized: entries of runs that ended or went on to another epoch match nothing, and are just gone.
+--   An input's size is read without the input.
+-- taken: what fits into $15 bytes, and a first run of any size; the others are let go again.
 -- gone: deletes by the ctid just locked; rows of ready are never updated, so it cannot move.
--- live: entries of runs that ended or went on to another epoch match nothing, and are just gone.
 -- Always at least one row, so that a lost lock, a lost lease, another shape and an empty shard differ.
 -- $13 moves now() in tests, 0 otherwise.
 -- Safe when run by many: rows are locked before they are deleted, and (run_id, epoch) is in ready
@@ -37,8 +39,9 @@ gate as materialized (
   from state s
 ),
 found as materialized (
-  select f.at, f.seq, f.run_id, f.epoch, g.queue, g.lane, g.priority
-  from unnest($7::text[], $8::smallint[], $9::smallint[]) g (queue, lane, priority)
+  select f.at, f.seq, f.run_id, f.epoch, g.queue, g.lane, g.priority, g.place
+  from unnest($7::text[], $8::smallint[], $9::smallint[])
+    with ordinality g (queue, lane, priority, place)
   cross join lateral (
     select coalesce(
       (
@@ -70,17 +73,29 @@ found as materialized (
   where (select locked from gate)
   limit $11::bigint
 ),
+sized as (
+  select
+    f.at, f.seq, f.queue, f.lane, f.priority, f.place,
+    w.run_id, w.epoch, w.recoveries, w.shard_key, w.name, w.workflow_id, w.input,
+    coalesce(octet_length(w.input), 0) as size,
+    sum(octet_length(w.input)) over (order by f.place, f.seq) as total
+  from found f
+  left join workflow w on w.run_id = f.run_id and w.epoch = f.epoch and w.status = 0
+),
+taken as materialized (
+  select *
+  from sized s
+  where coalesce(s.total <= $15::bigint or s.total = s.size, true)
+),
 gone as (
   delete from ready r
-  using found f
-  where r.ctid = f.at
+  using taken t
+  where r.ctid = t.at
 ),
-live as materialized (
-  select
-    f.queue, f.lane, f.priority,
-    w.run_id, w.epoch, w.recoveries, w.shard_key, w.name, w.workflow_id, w.input
-  from found f
-  join workflow w on w.run_id = f.run_id and w.epoch = f.epoch and w.status = 0
+live as (
+  select *
+  from taken t
+  where t.run_id is not null
 ),
 claimed as (
   insert into claim (worker_id, claim_id, claimed_at, alone, run_ids, epochs)
@@ -94,10 +109,10 @@ marked as (
   insert into position (written_at, seq, lane, priority, queue, worker_id)
   select
     clock_timestamp() + $13::bigint * interval '1 microsecond',
-    min(f.seq), f.lane, f.priority, f.queue, $4::uuid
-  from found f
+    min(t.seq), t.lane, t.priority, t.queue, $4::uuid
+  from taken t
   where $12::boolean
-  group by f.queue, f.lane, f.priority
+  group by t.queue, t.lane, t.priority
   on conflict do nothing
 )
 select
@@ -106,3 +121,4 @@ select
   l.queue, l.shard_key, l.name, l.workflow_id, l.input
 from gate g
 left join live l on true
+order by l.place, l.seq

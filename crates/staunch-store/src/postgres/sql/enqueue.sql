@@ -1,5 +1,6 @@
 -- Store::enqueue, first try, no delays: one row in workflow and one in ready for each run.
--- Primary keys of workflow and ready only take the rows. The arrays are unnested twice because that
+-- Primary keys of workflow and ready only take the rows: into workflow by run_id, as they are given,
+-- into ready in the order asked ($10). The arrays are unnested twice because that
 -- is as fast as sharing one expanded copy, and needs no tuple store.
 -- Safe when run by many: ids are the clients' own; a repeated id fails the whole statement, which is
 -- what a first try must do. Another shape (one-time filter) writes nothing and is reported.
@@ -24,8 +25,9 @@ queued as (
   insert into ready (run_id, epoch, lane, priority, queue, shard_key)
   select i.run_id, 0, 1, i.priority, i.queue, i.shard_key
   from unnest(
-    $4::uuid[], $5::text[], $7::text[], $8::smallint[]
-  ) i (run_id, shard_key, queue, priority)
+    $4::uuid[], $5::text[], $7::text[], $8::smallint[], $10::bigint[]
+  ) i (run_id, shard_key, queue, priority, place)
   where (select shape_ok from state)
+  order by i.place
 )
 select shape_ok from state

@@ -1,6 +1,8 @@
 -- Store::enqueue after an unknown outcome, no delays.
 -- Primary key of workflow: rows that an earlier try stored are left alone, and ready is fed only
 -- from those stored now, because the others may have been claimed, or have ended, meanwhile.
+-- Into workflow by run_id, as the rows are given, and into ready in the order asked ($10); what was
+-- stored now is found by a hashed look-up, see enqueue_delayed. No run comes twice.
 -- Costs about a third more than a plain insert, hence not the first try.
 -- Safe when run by many: of two tries at once one waits for the other and then stores nothing.
 with state as materialized (
@@ -20,11 +22,15 @@ stored as (
   ) i (run_id, shard_key, name, queue, priority, input)
   where (select shape_ok from state)
   on conflict (run_id) do nothing
-  returning run_id, priority, shard_key, queue
+  returning run_id
 ),
 queued as (
   insert into ready (run_id, epoch, lane, priority, queue, shard_key)
-  select s.run_id, 0, 1, s.priority, s.queue, s.shard_key
-  from stored s
+  select i.run_id, 0, 1, i.priority, i.queue, i.shard_key
+  from unnest(
+    $4::uuid[], $5::text[], $7::text[], $8::smallint[], $10::bigint[]
+  ) i (run_id, shard_key, queue, priority, place)
+  where (i.run_id in (select s.run_id from stored s)) is true
+  order by i.place
 )
 select shape_ok from state

@@ -2,6 +2,8 @@
 -- Primary key of workflow, as in enqueue_again. ready and timer are fed from what was stored now; the
 -- delays are found by a hashed look-up ("in (..) is true" is never turned into a join, whose
 -- estimate for arrays of unknown length would be a nested loop over both).
+-- Into workflow by run_id, as the rows are given, and into ready in the order asked ($12); no run
+-- comes twice.
 -- Due times are the server's now() plus the delay; $11 moves now() in tests, 0 otherwise.
 -- Safe when run by many, and on every try: what an earlier try stored is left alone.
 with state as materialized (
@@ -27,9 +29,10 @@ queued as (
   insert into ready (run_id, epoch, lane, priority, queue, shard_key)
   select i.run_id, 0, 1, i.priority, i.queue, i.shard_key
   from unnest(
-    $4::uuid[], $5::text[], $7::text[], $8::smallint[], $10::bigint[]
-  ) i (run_id, shard_key, queue, priority, delay_us)
+    $4::uuid[], $5::text[], $7::text[], $8::smallint[], $10::bigint[], $12::bigint[]
+  ) i (run_id, shard_key, queue, priority, delay_us, place)
   where i.delay_us is null and (i.run_id in (select s.run_id from stored s)) is true
+  order by i.place
 ),
 timed as (
   insert into timer (due_at, run_id, epoch, shard_key)

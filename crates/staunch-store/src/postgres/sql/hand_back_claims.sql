@@ -1,7 +1,9 @@
 -- Store::hand_back_claims: the runs of claims whose reply the worker never got, uncharged, through
 -- the gate; the claims are deleted.
--- Primary keys of claim, workflow and ready; the runs may have any shard_key.
+-- Primary keys of claim, workflow and ready, index waiting_run_id; the runs may have any shard_key.
 -- taken: the worker's own claims, one lateral probe each, locked in the order given.
+-- held: a run that was parked waits for its topic, and not for this claim; one probe of waiting_run_id
+-- each.
 -- open: one lateral probe a run, in the order of run_id; waits for others, since a claim may only go
 -- when each of its runs was looked at. What they changed meanwhile is not taken.
 -- passed: the gate, as in hand_back. $7 moves now() in tests, 0 otherwise.
@@ -32,6 +34,13 @@ held as materialized (
   select r.run_id, r.epoch
   from taken t
   cross join lateral unnest(t.run_ids, t.epochs) r (run_id, epoch)
+  left join lateral (
+    select true as parked
+    from waiting p
+    where p.run_id = r.run_id and p.epoch = r.epoch
+    limit 1
+  ) p on true
+  where p.parked is null
   order by r.run_id, r.epoch
 ),
 open as materialized (

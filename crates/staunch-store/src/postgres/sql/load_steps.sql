@@ -1,8 +1,8 @@
 -- Store::load_steps: the recorded steps of runs that start again, page by page.
 -- Primary key of step, one range a run, from the number in $5 on; any shard_key.
--- found: at most one row more than a page ($6) holds; the order is that of the runs given.
--- sized: a size is read without the value. The first row that is too much ($7 bytes) is answered
--- without its values, and says that there is more.
+-- At most one row more than a page ($6) holds is read, in the order of the runs given.
+-- sized: sizes are read without the values. What fits into $7 bytes is answered, and a first row of
+-- any size.
 -- Always at least one row, so that another shape and a run without steps differ. Only reads; safe at
 -- any time.
 with state as materialized (
@@ -14,15 +14,12 @@ with state as materialized (
       and c.generation = $3::bigint
   ) as shape_ok
 ),
-sized as (
+sized as materialized (
   select
     f.*,
-    row_number() over (order by f.place, f.seq) <= $6::bigint
-      and (
-        sum(f.size) over (order by f.place, f.seq) <= $7::bigint
-        or sum(f.size) over (order by f.place, f.seq) = f.size
-      ) as fits,
-    sum(f.size) over (order by f.place, f.seq) - f.size as before
+    row_number() over w <= $6::bigint
+      and (sum(f.size) over w <= $7::bigint or sum(f.size) over w = f.size)
+      as fits
   from (
     select
       i.place, s.run_id, s.seq, s.ordinal, s.epoch, s.attempts, s.started_at, s.shard_key, s.name,
@@ -36,16 +33,17 @@ sized as (
       order by s.seq
       limit $6::bigint + 1
     ) s
-    where (select shape_ok from state)
+    where (select t.shape_ok from state t)
     limit $6::bigint + 1
   ) f
+  window w as (order by f.place, f.seq)
 )
 select
-  t.shape_ok, s.fits, s.run_id, s.seq, s.ordinal, s.epoch, s.attempts,
+  t.shape_ok,
+  exists (select from sized s where not s.fits) as more,
+  s.run_id, s.seq, s.ordinal, s.epoch, s.attempts,
   (extract(epoch from s.started_at) * 1000000)::bigint as started_us,
-  s.shard_key, s.name,
-  case when s.fits then s.output end as output,
-  case when s.fits then s.error end as error
+  s.shard_key, s.name, s.output, s.error
 from state t
-left join sized s on s.before <= $7::bigint
+left join sized s on s.fits
 order by s.place, s.seq

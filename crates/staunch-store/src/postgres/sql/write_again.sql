@@ -9,7 +9,7 @@
 -- dropped: claims of which every run was committed before this statement.
 -- No run may be changed twice in one batch: the parts share one snapshot, and the second change
 -- would be lost. $5 moves now() in tests, 0 otherwise.
--- Safe when run by many: updates are sorted by run_id, and each part is guarded by epoch or key.
+-- Safe when run by many: each part comes sorted by its key, and is guarded by epoch or key.
 with state as materialized (
   select
     exists (

@@ -44,6 +44,8 @@ cases! {
         a_second_try_of_a_promoted_run_adds_no_timer,
         the_longest_and_strangest_values_are_stored,
         new_runs_do_not_enter_the_lane_of_resumed_ones,
+        the_runs_of_a_slice_leave_in_the_order_asked,
+        a_run_twice_in_a_second_try_is_stored_once,
     }
     keyed {
         a_free_workflow_id_creates_the_run,
@@ -75,6 +77,9 @@ cases! {
         a_marked_claim_that_was_not_full_hides_nothing,
         a_late_commit_is_found_by_looking_earlier,
         a_usual_claim_does_not_look_at_what_lies_before_the_mark,
+        only_a_usual_claim_marks_where_it_began,
+        a_claim_holds_no_more_than_a_few_megabytes,
+        what_a_claim_had_no_room_for_is_anybodys,
         the_groups_that_hold_rows_are_named,
     }
     steps {
@@ -87,6 +92,9 @@ cases! {
         a_step_without_a_result_fails_the_whole_batch,
         a_collision_of_steps_spares_the_rest_of_the_batch,
         many_steps_and_ends_fit_one_write,
+        a_page_of_steps_holds_no_more_than_a_few_megabytes,
+        a_page_of_steps_ends_after_ten_thousand,
+        writers_that_meet_wait_and_do_not_block_each_other,
     }
     write {
         an_empty_batch_is_answered,
@@ -120,6 +128,7 @@ cases! {
         runs_that_ended_or_moved_on_are_not_put_back,
         two_givers_at_once_put_a_run_back_once,
         whole_claims_are_put_back_and_deleted,
+        a_parked_run_of_a_claim_goes_on_waiting,
         claims_of_others_and_of_nobody_are_left,
         a_suspect_goes_back_to_the_lane_of_suspects,
         an_acquitted_run_is_like_any_other,
@@ -185,6 +194,8 @@ cases! {
         a_cancelled_run_has_ended_for_everybody,
         a_scheduled_run_can_be_cancelled,
         cancel_and_end_at_once_leave_one_end,
+        a_run_that_is_cancelled_twice_in_a_slice_ends_once,
+        results_of_any_size_come_whole,
     }
     inspect {
         a_run_that_never_was_is_not_shown,

@@ -233,7 +233,7 @@ pub(super) async fn a_late_commit_is_found_by_looking_earlier(shard: &Shard) {
     let run = shard.run();
     let late = shard.begin_late(run.clone()).await;
     let runs = shard.enqueued(2).await;
-    let mark = DequeueRequest { mark_position: true, ..shard.visit(worker) };
+    let mark = DequeueRequest { look: Look::Live, mark_position: true, ..shard.visit(worker) };
     assert_eq!(ids(&shard.claim_by(&mark).await), runs);
     late.commit().await;
     let visit = DequeueRequest { look: Look::Recent, ..shard.visit(worker) };
@@ -245,7 +245,8 @@ pub(super) async fn a_usual_claim_does_not_look_at_what_lies_before_the_mark(sha
     let run = shard.run();
     let late = shard.begin_late(run.clone()).await;
     shard.enqueued(1).await;
-    shard.claim_by(&DequeueRequest { mark_position: true, ..shard.visit(worker) }).await;
+    let mark = DequeueRequest { look: Look::Live, mark_position: true, ..shard.visit(worker) };
+    shard.claim_by(&mark).await;
     late.commit().await;
     shard.advance(Duration::from_secs(120));
     let worker = shard.worker().await;
@@ -271,4 +272,57 @@ pub(super) async fn the_groups_that_hold_rows_are_named(shard: &Shard) {
     let third = Group { queue: name("third"), lane: LANE_NEW, priority: -1 };
     assert_eq!(groups, [group(LANE_RESUMED, 0), group(LANE_NEW, 3), third]);
     assert_eq!(shard.store.ready_groups(Vec::new()).await.unwrap(), []);
+}
+
+pub(super) async fn only_a_usual_claim_marks_where_it_began(shard: &Shard) {
+    let late = [shard.run(), shard.run()];
+    let open = [shard.begin_late(late[0].clone()).await, shard.begin_late(late[1].clone()).await];
+    let worker = shard.worker().await;
+    shard.enqueued(1).await;
+    let visit = |look| DequeueRequest { look, mark_position: true, ..shard.visit(worker) };
+    shard.claim_by(&visit(Look::Live)).await;
+    let [first, second] = open;
+    first.commit().await;
+    for (look, pause) in [(Look::Recent, 1), (Look::Everything, 1)] {
+        shard.advance(Duration::from_secs(pause));
+        shard.claim_by(&visit(look)).await;
+    }
+    second.commit().await;
+    shard.advance(Duration::from_secs(1));
+    assert_eq!(shard.claim_by(&visit(Look::Live)).await, [], "the start did not move back");
+    assert_eq!(ids(&shard.claim(worker).await), [late[1].run_id]);
+}
+
+/// Stores runs with inputs of so many kilobytes, one call each.
+async fn sized(shard: &Shard, kilobytes: &[usize]) -> Vec<RunId> {
+    let mut runs = Vec::new();
+    for size in kilobytes {
+        let run = NewRun { input: bytes::Bytes::from(vec![7; size << 10]), ..shard.run() };
+        runs.push(run.run_id);
+        shard.store.enqueue(vec![run], Try::First).await.unwrap();
+    }
+    runs
+}
+
+pub(super) async fn a_claim_holds_no_more_than_a_few_megabytes(shard: &Shard) {
+    let runs = sized(shard, &[1500, 1500, 1500, 9000, 1, 1]).await;
+    shard.store.cancel(vec![runs[0]]).await.unwrap();
+    let worker = shard.worker().await;
+    let live = || DequeueRequest { look: Look::Live, mark_position: true, ..shard.visit(worker) };
+    for expected in [&runs[1..3], &runs[3..4], &runs[4..]] {
+        let visit = live();
+        assert_eq!(ids(&shard.claim_by(&visit).await), expected);
+        assert!(shard.claims_of(worker).await.contains(&visit.claim));
+    }
+    assert_eq!(shard.store.stats().await.unwrap().ready, 0);
+}
+
+pub(super) async fn what_a_claim_had_no_room_for_is_anybodys(shard: &Shard) {
+    let runs = sized(shard, &[5000, 1, 5000]).await;
+    for run in runs {
+        let worker = shard.worker().await;
+        let taken = shard.claim(worker).await;
+        assert_eq!(ids(&taken), [run]);
+        assert_eq!(taken[0].epoch, 0);
+    }
 }

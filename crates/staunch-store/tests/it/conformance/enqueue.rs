@@ -4,7 +4,8 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use staunch_store::{
-    ClaimedRun, ErrorKind, LANE_NEW, LANE_RESUMED, NewRun, RunResult, RunState, ShardKey, Try,
+    ClaimedRun, DequeueRequest, ErrorKind, LANE_NEW, LANE_RESUMED, NewRun, RunResult, RunState,
+    ShardKey, Try,
 };
 
 use crate::harness::{Shard, done, group, held, ids, name};
@@ -141,4 +142,27 @@ pub(super) async fn new_runs_do_not_enter_the_lane_of_resumed_ones(shard: &Shard
     let mut visit = shard.visit(worker);
     visit.groups = vec![group(LANE_RESUMED, 0)];
     assert_eq!(shard.claim_by(&visit).await, []);
+}
+
+pub(super) async fn the_runs_of_a_slice_leave_in_the_order_asked(shard: &Shard) {
+    let worker = shard.worker().await;
+    for (attempt, delay) in [(Try::First, None), (Try::Again, None), (Try::First, Some(60))] {
+        let mut runs: Vec<_> = (0..20).map(|_| shard.run()).collect();
+        runs.reverse();
+        runs.swap(3, 11);
+        let expected: Vec<_> = runs.iter().map(|run| run.run_id).collect();
+        let delay = delay.map(Duration::from_secs);
+        runs.extend(delay.map(|delay| NewRun { delay: Some(delay), ..shard.run() }));
+        shard.store.enqueue(runs, attempt).await.unwrap();
+        for run in expected {
+            let visit = DequeueRequest { limit: 1, ..shard.visit(worker) };
+            assert_eq!(ids(&shard.claim_by(&visit).await), [run]);
+        }
+    }
+}
+
+pub(super) async fn a_run_twice_in_a_second_try_is_stored_once(shard: &Shard) {
+    let run = shard.run();
+    shard.store.enqueue(vec![run.clone(), run], Try::Again).await.unwrap();
+    assert_eq!(shard.store.stats().await.unwrap().ready, 1);
 }

@@ -71,6 +71,19 @@ pub(super) async fn whole_claims_are_put_back_and_deleted(shard: &Shard) {
     assert_eq!((claimed.run_id, claimed.epoch, claimed.recoveries), (first.run_id, 1, 0));
 }
 
+pub(super) async fn a_parked_run_of_a_claim_goes_on_waiting(shard: &Shard) {
+    let worker = shard.worker().await;
+    shard.enqueued(2).await;
+    let visit = shard.visit(worker);
+    let runs: Vec<_> = shard.claim_by(&visit).await.iter().map(held).collect();
+    shard.park(worker, runs[0], "topic").await;
+    shard.store.hand_back_claims(worker, vec![visit.claim]).await.unwrap();
+    assert_eq!(shard.claims_of(worker).await, []);
+    assert_eq!(shard.get(runs[0].run_id).await.state, RunState::Waiting);
+    let claimed = shard.claim_one(worker).await;
+    assert_eq!((claimed.run_id, claimed.epoch), (runs[1].run_id, 1));
+}
+
 pub(super) async fn claims_of_others_and_of_nobody_are_left(shard: &Shard) {
     let (one, other) = (shard.worker().await, shard.worker().await);
     let (_, claim) = shard.one_claimed(one).await;

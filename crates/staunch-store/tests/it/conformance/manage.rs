@@ -2,9 +2,11 @@
 
 use std::time::Duration;
 
-use staunch_store::{CancelOutcome, NewRun, RunResult, RunState, Status, Try};
+use staunch_store::{
+    CancelOutcome, Completion, NewRun, RunResult, RunState, Status, Try, WriteBatch,
+};
 
-use crate::harness::{Shard, held};
+use crate::harness::{Shard, batch, held, success};
 
 pub(super) async fn results_come_in_the_order_asked(shard: &Shard) {
     let worker = shard.worker().await;
@@ -77,4 +79,26 @@ pub(super) async fn cancel_and_end_at_once_leave_one_end(shard: &Shard) {
         let state = shard.get(run.run_id).await.state;
         assert_eq!(state == RunState::Cancelled, cancelled);
     }
+}
+
+pub(super) async fn a_run_that_is_cancelled_twice_in_a_slice_ends_once(shard: &Shard) {
+    let run = shard.enqueued(1).await[0];
+    let outcomes = shard.store.cancel(vec![run, run]).await.unwrap();
+    let again = CancelOutcome::AlreadyFinal(Status::Cancelled);
+    assert_eq!(outcomes, [CancelOutcome::Cancelled, again]);
+}
+
+pub(super) async fn results_of_any_size_come_whole(shard: &Shard) {
+    let worker = shard.worker().await;
+    shard.enqueued(5).await;
+    let runs: Vec<_> = shard.claim(worker).await.iter().map(held).collect();
+    let mut expected = vec![RunResult::Open];
+    for (run, megabytes) in runs[1..].iter().zip([5, 5, 0, 12]) {
+        let output = Some(bytes::Bytes::from(vec![7; megabytes << 20]));
+        let end = Completion { output: output.clone(), ..success(*run, "") };
+        shard.write(WriteBatch { completions: vec![end], ..batch(worker) }).await;
+        expected.push(RunResult::Final { status: Status::Succeeded, output, error: None });
+    }
+    let asked = runs.iter().map(|run| run.run_id).collect();
+    assert!(shard.store.results(asked).await.unwrap() == expected, "each run has its own output");
 }

@@ -10,7 +10,7 @@ use staunch_store::{
 use uuid::Uuid;
 
 use crate::harness::{
-    LEASE, Shard, Subject, batch, name, park, reclaim_request, shape, step, success,
+    LEASE, Shard, Subject, batch, key, name, park, reclaim_request, shape, step, success,
 };
 
 pub(super) async fn the_shape_is_read_whatever_was_expected(shard: &Shard) {
@@ -74,7 +74,7 @@ async fn picture(shard: &Shard) -> String {
     format!("{runs:#?} {steps:#?} {workers:#?} {stats:#?}")
 }
 
-/// Tries every write by a wrong handle and checks that each is refused.
+/// Tries every write, and every read that decides something, by a wrong handle and checks that each is refused.
 async fn try_everything(shard: &Shard, wrong: &Arc<dyn Subject>, before: &Before) {
     let Before { worker, idle, ready, running, claim } = before;
     let (worker, claim, [one, other]) = (*worker, *claim, *running);
@@ -129,6 +129,9 @@ async fn try_everything(shard: &Shard, wrong: &Arc<dyn Subject>, before: &Before
         wake_topics(vec![name("topic")], 10);
         audit_orphans(Duration::ZERO, None, true);
         cancel(vec![*ready]);
+        load_steps(vec![one.run_id], None);
+        results(vec![one.run_id]);
+        find(key("acme"), staunch_store::WorkflowId::new("order").unwrap());
     }
     for (method, kind) in refusals {
         assert_eq!(kind, Some(ErrorKind::Misplaced), "{method}");

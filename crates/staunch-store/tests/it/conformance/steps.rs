@@ -154,3 +154,66 @@ pub(super) async fn many_steps_and_ends_fit_one_write(shard: &Shard) {
     assert_eq!(outcome.completions, vec![CompletionOutcome::Applied; 300]);
     shard.finish_claim(worker, visit.claim).await;
 }
+
+/// All pages of the steps of these runs, as the numbers of their rows.
+async fn pages(shard: &Shard, runs: &[staunch_store::RunId]) -> Vec<Vec<StepRecord>> {
+    let (mut pages, mut after) = (Vec::new(), None);
+    loop {
+        let page = shard.store.load_steps(runs.to_vec(), after).await.unwrap();
+        after = page.steps.last().map(|step| (step.run_id, step.seq));
+        pages.push(page.steps);
+        if !page.more {
+            return pages;
+        }
+    }
+}
+
+fn sized(run: staunch_store::RunId, seq: i64, kilobytes: usize) -> StepRecord {
+    let value = Some(Bytes::from(vec![7; kilobytes << 10]));
+    match seq % 2 {
+        0 => StepRecord { output: value, ..step(run, seq, 0, "") },
+        _ => StepRecord { output: None, error: value, ..step(run, seq, 0, "") },
+    }
+}
+
+pub(super) async fn a_page_of_steps_holds_no_more_than_a_few_megabytes(shard: &Shard) {
+    let worker = shard.worker().await;
+    shard.enqueued(3).await;
+    let runs: Vec<_> = shard.claim(worker).await.iter().map(|run| run.run_id).collect();
+    let sizes = [(0, 0, 1500), (0, 1, 1500), (0, 2, 1500), (1, 0, 1), (1, 1, 9000), (1, 2, 0)];
+    let steps: Vec<_> = sizes.map(|(run, seq, size)| sized(runs[run], seq, size)).to_vec();
+    for step in steps.iter().rev() {
+        shard.record(worker, step.clone()).await;
+    }
+    shard.record(worker, sized(runs[2], 0, 1)).await;
+    let expected = [&steps[..2], &steps[2..4], &steps[4..5], &steps[5..]];
+    assert_eq!(pages(shard, &[runs[1], runs[0], runs[1]]).await, expected);
+}
+
+pub(super) async fn a_page_of_steps_ends_after_ten_thousand(shard: &Shard) {
+    let worker = shard.worker().await;
+    shard.enqueued(2).await;
+    let runs: Vec<_> = shard.claim(worker).await.iter().map(|run| run.run_id).collect();
+    let steps = (0..10_000).map(|seq| step(runs[0], seq, 0, "")).collect();
+    shard.write(WriteBatch { steps, ..batch(worker) }).await;
+    assert_eq!(pages(shard, &runs).await.iter().map(Vec::len).collect::<Vec<_>>(), [10_000]);
+    shard.record(worker, step(runs[1], 0, 0, "")).await;
+    assert_eq!(pages(shard, &runs).await.iter().map(Vec::len).collect::<Vec<_>>(), [10_000, 1]);
+}
+
+pub(super) async fn writers_that_meet_wait_and_do_not_block_each_other(shard: &Shard) {
+    let worker = shard.worker().await;
+    shard.enqueued(100).await;
+    let runs: Vec<_> = shard.claim(worker).await.iter().map(|run| run.run_id).collect();
+    for seq in 0..5 {
+        let steps = |text| runs.iter().map(|run| step(*run, seq, 0, text)).collect::<Vec<_>>();
+        let upward = WriteBatch { steps: steps("up"), ..batch(worker) };
+        let downward =
+            WriteBatch { steps: steps("down").into_iter().rev().collect(), ..batch(worker) };
+        let (up, down) = tokio::join!(shard.write(upward), shard.write(downward));
+        for (one, other) in up.steps.iter().zip(down.steps.iter().rev()) {
+            let first = [one, other].map(|outcome| *outcome == StepOutcome::Recorded);
+            assert_ne!(first[0], first[1], "one record wins, and the answers are in order");
+        }
+    }
+}
