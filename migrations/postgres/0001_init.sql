@@ -61,6 +61,7 @@ create table ready (
 );
 
 -- One row a claimed batch. Primary key: renewal reads a worker's claims, finishing deletes by both.
+-- toast_tuple_target: the arrays of 300 runs stay in the row, uncompressed; it lives for moments.
 create table claim (
   worker_id uuid not null,
   claim_id uuid not null,
@@ -71,7 +72,7 @@ create table claim (
   shard_key text collate "C" not null default '',
   primary key (worker_id, claim_id),
   check (cardinality(run_ids) = cardinality(epochs))
-);
+) with (toast_tuple_target = 8160);
 
 -- Where the live part of each group began, at a time; append-only, pruned by maintenance.
 -- Primary key: the claim's start. written_at is clock_timestamp() of the claim that wrote it.

@@ -13,12 +13,6 @@ use crate::types::{
 /// How much longer a lease must hold for its worker to be given work.
 pub(super) const LEASE_MARGIN: Duration = Duration::from_millis(200);
 
-/// How old the position must be from which a usual claim starts.
-const LIVE_AGE: Duration = Duration::from_millis(500);
-
-/// How old the position must be from which a claim that looks for late commits starts.
-const RECENT_AGE: Duration = Duration::from_secs(5);
-
 /// Tries the dequeue lock and takes what it finds.
 pub(super) fn dequeue(
     state: &mut State,
@@ -41,8 +35,7 @@ pub(super) fn dequeue(
     for (place, _) in &taken {
         state.ready.remove(place);
     }
-    // Any other visit may begin with what came late, and would move the start back to it.
-    if request.mark_position && request.look == Look::Live {
+    if request.mark_position {
         mark(state, now, &taken);
     }
     if !runs.is_empty() {
@@ -75,11 +68,7 @@ fn choose(state: &State, now: UnixMicros, request: &DequeueRequest) -> Vec<(Plac
 
 /// The number from which on a group is looked at.
 fn start(state: &State, now: UnixMicros, group: &Group, look: Look) -> i64 {
-    let age = match look {
-        Look::Live => LIVE_AGE,
-        Look::Recent => RECENT_AGE,
-        Look::Everything => return 0,
-    };
+    let Look::Since(age) = look else { return 0 };
     let positions = state.positions.get(group).map_or(&[][..], Vec::as_slice);
     let newest = positions.iter().rev().find(|row| row.written_at <= before(now, age));
     newest.map_or(0, |row| row.seq)

@@ -15,11 +15,6 @@ use crate::types::{
 const DEQUEUE: &str = include_str!("sql/dequeue.sql");
 const READY_GROUPS: &str = include_str!("sql/ready_groups.sql");
 
-/// A position younger than this may have been passed by an enqueue that is not committed yet.
-const LIVE_AGE_US: i64 = 500_000;
-/// Old enough for nearly every late commit.
-const RECENT_AGE_US: i64 = 5_000_000;
-
 /// Visits the shard: one statement.
 pub(super) async fn dequeue(
     session: Session<'_>,
@@ -27,8 +22,7 @@ pub(super) async fn dequeue(
 ) -> Result<DequeueReply, Fault> {
     let groups = &request.groups;
     let age_us = match request.look {
-        Look::Live => Some(LIVE_AGE_US),
-        Look::Recent => Some(RECENT_AGE_US),
+        Look::Since(age) => Some(row::micros(age)),
         Look::Everything => None,
     };
     let rows = row::shaped(DEQUEUE, &session.shape)
@@ -40,8 +34,7 @@ pub(super) async fn dequeue(
         .bind(groups.iter().map(|group| group.priority).collect::<Vec<_>>())
         .bind(age_us)
         .bind(i64::from(request.limit))
-        // Any other visit may begin with what came late, and would move the start back to it.
-        .bind(request.mark_position && request.look == Look::Live)
+        .bind(request.mark_position)
         .bind(session.offset_us)
         .bind(request.alone)
         .bind(bound::parameter(bound::CLAIM_BYTES))
@@ -58,17 +51,18 @@ pub(super) async fn dequeue(
     if first.try_get::<Option<uuid::Uuid>, _>("run_id")?.is_none() {
         return Ok(DequeueReply::Claimed(Vec::new()));
     }
-    Ok(DequeueReply::Claimed(rows.iter().map(claimed_run).collect::<Result<_, _>>()?))
+    let runs = rows.iter().map(|row| claimed_run(row, groups));
+    Ok(DequeueReply::Claimed(runs.collect::<Result<_, _>>()?))
 }
 
-fn claimed_run(row: &PgRow) -> Result<ClaimedRun, Fault> {
+fn claimed_run(row: &PgRow, groups: &[Group]) -> Result<ClaimedRun, Fault> {
     let workflow_id = row.try_get::<Option<&str>, _>("workflow_id")?;
     Ok(ClaimedRun {
         run_id: RunId(row.try_get("run_id")?),
         shard_key: ShardKey::new(row.try_get::<&str, _>("shard_key")?)?,
         workflow_id: workflow_id.map(WorkflowId::new).transpose()?,
         name: row::name(row, "name")?,
-        group: row::group(row)?,
+        group: row::placed(row, groups)?.clone(),
         epoch: row.try_get("epoch")?,
         recoveries: row.try_get("recoveries")?,
         input: row::payload(row, "input")?,

@@ -121,7 +121,9 @@ impl Store for PgStore {
     }
 
     fn results(&self, runs: Vec<RunId>) -> StoreFuture<Vec<RunResult>> {
-        self.run(Call::read("results"), move |session| Box::pin(results::results(session, runs)))
+        self.run(Call::read("results"), move |session| {
+            Box::pin(results::results(session, runs))
+        })
     }
 
     fn find(&self, shard_key: ShardKey, workflow_id: WorkflowId) -> StoreFuture<Option<RunId>> {

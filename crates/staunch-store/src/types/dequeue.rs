@@ -1,5 +1,7 @@
 //! Finding and taking work.
 
+use std::time::Duration;
+
 use bytes::Bytes;
 
 use super::id::{ClaimId, Name, RunId, ShardKey, WorkerId, WorkflowId};
@@ -26,10 +28,10 @@ pub struct Group {
 /// How far back a claim looks in each group.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Look {
-    /// From the newest position that is at least half a second old: the usual claim.
-    Live,
-    /// From a position some seconds old, to find late commits.
-    Recent,
+    /// From the newest position that is at least so old. What was put in before such a position and
+    /// committed after it was written is not seen; an older position finds later commits, and walks
+    /// over more entries that are gone.
+    Since(Duration),
     /// From the very beginning.
     Everything,
 }
@@ -49,8 +51,8 @@ pub struct DequeueRequest {
     pub limit: u32,
     /// How far back to look.
     pub look: Look,
-    /// Whether to write down where the live part of each group began; only with [`Look::Live`],
-    /// since any other visit may begin with what came late.
+    /// Whether to write down where the live part of each group began. Not for a visit that looks
+    /// for late commits: it may begin with one, and the next visits would begin there again.
     pub mark_position: bool,
     /// Whether the worker holds nothing else; kept with the claim, for judging suspects.
     pub alone: bool,

@@ -21,6 +21,11 @@ use uuid::Uuid;
 pub(crate) use crate::database::shape;
 use crate::harness_postgres::PostgresShard;
 
+/// How far back usual visits look.
+pub(crate) const LIVE: Look = Look::Since(Duration::from_millis(500));
+/// How far back those look that search for late commits.
+pub(crate) const RECENT: Look = Look::Since(Duration::from_secs(5));
+
 /// The lease of every worker in the suite.
 pub(crate) const LEASE: Duration = Duration::from_secs(15);
 

@@ -55,7 +55,7 @@ pub(crate) fn visit(worker: WorkerId) -> DequeueRequest {
         slot: 0,
         groups: vec![Group { queue: name("default"), lane: LANE_NEW, priority: 0 }],
         limit: 200,
-        look: Look::Live,
+        look: Look::Since(Duration::ZERO),
         mark_position: true,
         alone: true,
     }

@@ -52,6 +52,13 @@ pub(crate) struct WorkerShard {
     pub(crate) renewal_us: AtomicU64,
 }
 
+impl WorkerShard {
+    /// How many workers this shard has, as of the latest renewal.
+    pub(crate) fn workers(&self) -> u32 {
+        u32::try_from(self.live_workers.load(Ordering::Relaxed)).unwrap_or(u32::MAX).max(1)
+    }
+}
+
 /// What happened so far, for health, metrics and tests.
 #[derive(Debug, Default)]
 pub(crate) struct Counts {

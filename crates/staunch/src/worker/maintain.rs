@@ -54,7 +54,7 @@ pub(crate) async fn maintain(core: Arc<Core>, index: usize) {
         audited: None,
     };
     loop {
-        let workers = u32::try_from(shard.live_workers.load(Ordering::Relaxed)).unwrap_or(u32::MAX);
+        let workers = shard.workers();
         // A short lease wants its dead found soon.
         let turn = TURN_EVERY.min(core.settings.lease() / 5);
         let pause = turn.saturating_mul(workers.max(1)).min(LONGEST_PAUSE);
@@ -82,7 +82,7 @@ async fn turn_of(core: &Core, shard: &WorkerShard, due: &mut Due) {
     report(shard, "reclaim", reclaimed);
     report(shard, "promote", promote(shard).await);
     let now = core.doors.clock.now();
-    let workers = u32::try_from(shard.live_workers.load(Ordering::Relaxed)).unwrap_or(1).max(1);
+    let workers = shard.workers();
     if now >= due.topics {
         due.topics = now + TOPICS_EVERY;
         report(shard, "wake topics", wake_topics(core, shard).await);

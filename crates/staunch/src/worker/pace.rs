@@ -16,8 +16,18 @@ const LONGEST_LOSS: Duration = Duration::from_millis(750);
 const WINNING: Duration = Duration::from_millis(250);
 /// The pause after a failed visit.
 const FAILURE: Duration = Duration::from_millis(100);
-const LOOK_RECENT: Duration = Duration::from_secs(1);
-const LOOK_EVERYTHING: Duration = Duration::from_secs(20);
+/// A position younger than this may have been passed by a start that is not committed yet.
+const USUAL_AGE: Duration = Duration::from_millis(50);
+/// Late commits lie before the position that usual visits start from. So often a visit starts from
+/// a position so old, or from the very beginning.
+const LOOKS: [(Duration, Look); 3] = [
+    (Duration::from_millis(100), Look::Since(Duration::from_millis(500))),
+    (Duration::from_secs(1), Look::Since(Duration::from_secs(5))),
+    (Duration::from_secs(20), Look::Everything),
+];
+/// Looking back may take one part in so many of the time, however many entries that are gone an old
+/// snapshot keeps in its way.
+const LOOK_SHARE: u32 = 20;
 /// However large the fleet, each worker looks back at least so much more rarely.
 const SHARING_MAX: u32 = 30;
 
@@ -31,6 +41,21 @@ pub(crate) enum Visited {
     Failed,
 }
 
+/// From where a visit starts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Start {
+    pub(crate) look: Look,
+    /// Which of [`LOOKS`] it is.
+    back: Option<usize>,
+}
+
+impl Start {
+    /// Whether it is where visits usually start: only such a one may mark a position.
+    pub(crate) fn is_usual(self) -> bool {
+        self.back.is_none()
+    }
+}
+
 /// The pace of visits to one shard.
 #[derive(Debug)]
 pub(crate) struct Pace {
@@ -40,8 +65,10 @@ pub(crate) struct Pace {
     loss: Duration,
     claim_time: Duration,
     winning_since: Option<Instant>,
-    next_recent: Instant,
-    next_everything: Instant,
+    /// When each of [`LOOKS`] is due.
+    next_looks: [Instant; LOOKS.len()],
+    /// Whether the last visit left runs behind.
+    backlog: bool,
 }
 
 impl Pace {
@@ -54,8 +81,8 @@ impl Pace {
             loss: Duration::ZERO,
             claim_time: Duration::from_millis(2),
             winning_since: None,
-            next_recent: now,
-            next_everything: now,
+            next_looks: [now; LOOKS.len()],
+            backlog: false,
         }
     }
 
@@ -72,25 +99,45 @@ impl Pace {
         }
     }
 
-    /// How far back the visit that begins now looks. Late commits lie before a position, so an
-    /// earlier start is taken now and then; `workers` share that.
-    pub(crate) fn look(&mut self, now: Instant, workers: u32) -> Look {
+    /// From where the visit that begins now starts. `workers` share the looks back.
+    pub(crate) fn start(&mut self, now: Instant, workers: u32) -> Start {
         let workers = workers.clamp(1, SHARING_MAX);
-        if now >= self.next_everything {
-            self.next_everything = now + self.doors.rng.jitter(LOOK_EVERYTHING * workers, 0.5);
-            self.next_recent = now + LOOK_RECENT * workers;
-            return Look::Everything;
+        let longest = (0..LOOKS.len()).rev().find(|&look| now >= self.next_looks[look]);
+        let Some(longest) = longest else { return self.usual_start() };
+        // A longer look is a shorter one too.
+        for (next, (every, _)) in self.next_looks.iter_mut().zip(LOOKS).take(longest + 1) {
+            *next = now + self.doors.rng.jitter(every * workers, 0.5);
         }
-        if now >= self.next_recent {
-            self.next_recent = now + self.doors.rng.jitter(LOOK_RECENT * workers, 0.25);
-            return Look::Recent;
+        Start { look: LOOKS[longest].1, back: Some(longest) }
+    }
+
+    /// Who takes from a backlog starts from the newest position: what it passes over waits no longer
+    /// than its turn among the rest would take.
+    pub(crate) fn usual_start(&self) -> Start {
+        let age = if self.backlog { Duration::ZERO } else { USUAL_AGE };
+        Start { look: Look::Since(age), back: None }
+    }
+
+    /// Whether the last visit left runs behind.
+    pub(crate) fn has_backlog(&self) -> bool {
+        self.backlog
+    }
+
+    /// A visit that started there took so long.
+    pub(crate) fn started(&mut self, start: Start, took: Duration) {
+        if let Some(look) = start.back {
+            let next = self.doors.clock.now() + took * LOOK_SHARE;
+            self.next_looks[look] = self.next_looks[look].max(next);
         }
-        Look::Live
     }
 
     /// Plans the next visit.
     pub(crate) fn visited(&mut self, visited: Visited, took: Duration, ceiling: Duration) {
         let now = self.doors.clock.now();
+        self.backlog = match visited {
+            Visited::LockLost => self.backlog,
+            _ => visited == Visited::Full,
+        };
         let pause = match visited {
             Visited::LockLost => {
                 self.winning_since = None;

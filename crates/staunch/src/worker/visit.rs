@@ -5,14 +5,14 @@ use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use staunch_store::{
-    ClaimId, ClaimedRun, DequeueReply, DequeueRequest, Group, HeldRun, Look, StepRecord,
+    ClaimId, ClaimedRun, DequeueReply, DequeueRequest, Group, HeldRun, StepRecord,
 };
 use tokio::sync::OwnedSemaphorePermit;
 use tracing::Instrument;
 use uuid::Uuid;
 
 use super::core::{Core, Counts, WorkerShard};
-use super::pace::Visited;
+use super::pace::{Start, Visited};
 use super::run::{Launch, launch};
 use crate::control::{Control, Verdict};
 use crate::session::{Session, Taken};
@@ -26,8 +26,10 @@ const LONGEST_RESUME_PAUSE: Duration = Duration::from_secs(5);
 
 /// What to ask a shard for.
 pub(crate) struct Visit {
+    /// Which dequeue lock to try.
+    pub(crate) slot: u32,
     pub(crate) groups: Vec<Group>,
-    pub(crate) look: Look,
+    pub(crate) start: Start,
     pub(crate) mark_position: bool,
     pub(crate) suspect: bool,
     /// A slot per run that may come back.
@@ -37,6 +39,8 @@ pub(crate) struct Visit {
 /// What a visit brought, for the walk.
 pub(crate) struct Report {
     pub(crate) shard: usize,
+    pub(crate) slot: u32,
+    pub(crate) start: Start,
     pub(crate) visited: Visited,
     pub(crate) took: Duration,
     pub(crate) groups: Vec<Group>,
@@ -47,7 +51,7 @@ pub(crate) struct Report {
 pub(crate) async fn visit(core: &Arc<Core>, index: usize, visit: Visit) -> Report {
     let shard = &core.shards[index];
     let started = core.doors.clock.now();
-    let suspect = visit.suspect;
+    let Visit { slot, start, suspect, .. } = visit;
     let (visited, groups) = match shard.session.get() {
         Some(session) => {
             let span =
@@ -60,7 +64,7 @@ pub(crate) async fn visit(core: &Arc<Core>, index: usize, visit: Visit) -> Repor
         core.suspects.asked(None, core.doors.clock.now());
     }
     let took = core.doors.clock.now().duration_since(started);
-    Report { shard: index, visited, took, groups, suspect }
+    Report { shard: index, slot, start, visited, took, groups, suspect }
 }
 
 async fn claim(
@@ -71,14 +75,13 @@ async fn claim(
 ) -> (Visited, Vec<Group>) {
     let claim = ClaimId(Uuid::from_u128(core.doors.rng.u128()));
     let limit = u32::try_from(visit.slots.num_permits()).unwrap_or(u32::MAX);
-    let locks = u64::from(core.settings.dequeue_locks);
     let request = DequeueRequest {
         worker: session.worker,
         claim,
-        slot: u32::try_from(core.doors.rng.below(locks)).unwrap_or(0),
+        slot: visit.slot,
         groups: visit.groups,
         limit,
-        look: visit.look,
+        look: visit.start.look,
         mark_position: visit.mark_position,
         // A claim of several runs tells nothing about any one of them.
         alone: limit == 1 && core.is_idle(),

@@ -1,12 +1,12 @@
-//! The walk over the shards: in a fresh random order each lap, one outstanding claim per shard, so
-//! that a slow shard keeps nobody waiting.
+//! The walk over the shards: in a fresh random order each lap, without waiting for a claim before
+//! the next shard is visited, so that a slow shard keeps nobody waiting.
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use futures_util::stream::{FuturesUnordered, StreamExt};
-use staunch_store::{Group, LANE_SUSPECT, Look};
+use staunch_store::{Group, LANE_SUSPECT};
 use tokio::sync::{OwnedSemaphorePermit, mpsc};
 use tokio::time::Instant;
 
@@ -18,7 +18,7 @@ use super::visit::{Report, Visit, visit};
 use crate::topology::Permission;
 
 /// A position row is written at most so often.
-const POSITION_EVERY: Duration = Duration::from_millis(100);
+const POSITION_EVERY: Duration = Duration::from_millis(20);
 /// A shard is asked so often which groups hold rows.
 const SCAN_EVERY: Duration = Duration::from_secs(5);
 /// The walk looks round at least so often.
@@ -29,7 +29,8 @@ const GATHER: Duration = Duration::from_millis(1);
 struct Place {
     pace: Pace,
     groups: Groups,
-    visiting: bool,
+    /// The dequeue locks of the visits under way.
+    visiting: Vec<u32>,
     next_position: Instant,
     next_scan: Instant,
     /// Runs to ask for; smaller after a claim that failed, which may have asked for too much.
@@ -42,7 +43,7 @@ pub(crate) async fn walk(core: Arc<Core>) {
     let place = || Place {
         pace: Pace::new(core.doors.clone()),
         groups: Groups::new(core.queues.clone()),
-        visiting: false,
+        visiting: Vec::new(),
         next_position: now,
         next_scan: now,
         claim: core.settings.claim_max,
@@ -92,7 +93,8 @@ async fn gather(core: &Core) {
 }
 
 fn next_visit(places: &[Place], now: Instant) -> Instant {
-    let due = places.iter().filter(|place| !place.visiting).map(|place| place.pace.next());
+    let due = places.iter().filter(|place| place.visiting.is_empty());
+    let due = due.map(|place| place.pace.next());
     due.min().unwrap_or(now + LONGEST_WAIT).min(now + LONGEST_WAIT)
 }
 
@@ -122,7 +124,7 @@ fn lap(
     scans: &mpsc::UnboundedSender<(usize, Vec<Group>)>,
 ) -> bool {
     let now = core.doors.clock.now();
-    let due = |place: &Place| !place.visiting && place.pace.next() <= now;
+    let due = |place: &Place| place.visiting.is_empty() && place.pace.next() <= now;
     let waiting = places
         .iter()
         .filter(|place| place.groups.has_suspects())
@@ -139,7 +141,7 @@ fn lap(
             place.next_scan = now + core.doors.rng.jitter(SCAN_EVERY, 0.5);
             scan(core, index, scans);
         }
-        let due = due(place);
+        let due = due(place) || (turn == Turn::Usual && may_join(core, index, place, now));
         let for_suspect = turn == Turn::Suspect && due && place.groups.has_suspects();
         if !for_suspect && (turn != Turn::Usual || !due) {
             if turn != Turn::Usual && due {
@@ -181,15 +183,18 @@ fn send(
     let now = core.doors.clock.now();
     let groups =
         if suspect { place.groups.suspects() } else { place.groups.usual(&core.doors.rng, now) };
-    place.visiting = true;
-    let workers = core.shards[index].live_workers.load(Ordering::Relaxed);
-    let look = place.pace.look(now, u32::try_from(workers).unwrap_or(u32::MAX));
-    // Other looks may begin with what came late, which is not where the live part began.
-    let mark_position = look == Look::Live && now >= place.next_position;
+    let start = if place.visiting.is_empty() {
+        place.pace.start(now, core.shards[index].workers())
+    } else {
+        place.pace.usual_start()
+    };
+    let slot = free_slot(core, &place.visiting);
+    place.visiting.push(slot);
+    let mark_position = start.is_usual() && now >= place.next_position;
     if mark_position {
         place.next_position = now + POSITION_EVERY;
     }
-    let asked = Visit { groups, look, mark_position, suspect, slots };
+    let asked = Visit { slot, groups, start, mark_position, suspect, slots };
     let (task_core, reports) = (core.clone(), reports.clone());
     core.counts.visits.fetch_add(1, Ordering::AcqRel);
     core.doors.tasks.spawn(async move {
@@ -198,6 +203,23 @@ fn send(
         // The walk has ended when nobody takes the report; the runs are started all the same.
         drop(reports.send(report));
     });
+}
+
+/// Whether a second visit may go beside one under way: a claim waits for its commit, and where there
+/// is a backlog and nobody else wants the other locks, the next one need not wait for it.
+fn may_join(core: &Core, index: usize, place: &Place, now: Instant) -> bool {
+    let locks = core.settings.dequeue_locks / core.shards[index].workers();
+    let under_way = u32::try_from(place.visiting.len()).unwrap_or(u32::MAX);
+    let join = under_way == 1 && under_way < locks;
+    join && place.pace.has_backlog() && place.pace.next() <= now
+}
+
+/// A random one of the dequeue locks that this worker does not hold.
+fn free_slot(core: &Core, held: &[u32]) -> u32 {
+    let locks = core.settings.dequeue_locks;
+    let free: Vec<u32> = (0..locks).filter(|slot| !held.contains(slot)).collect();
+    let choice = core.doors.rng.below(free.len() as u64);
+    free.get(usize::try_from(choice).unwrap_or(0)).copied().unwrap_or(0)
 }
 
 fn may_visit(core: &Core, index: usize, place: &mut Place) -> bool {
@@ -227,9 +249,10 @@ fn scan(core: &Arc<Core>, index: usize, scans: &mpsc::UnboundedSender<(usize, Ve
 }
 
 fn note(core: &Core, places: &mut [Place], report: Report) {
-    let Report { shard, visited, took, groups, suspect } = report;
+    let Report { shard, slot, start, visited, took, groups, suspect } = report;
     let place = &mut places[shard];
-    place.visiting = false;
+    place.visiting.retain(|held| *held != slot);
+    place.pace.started(start, took);
     place.claim = match visited {
         Visited::Failed => (place.claim / 2).max(1),
         Visited::LockLost => place.claim,

@@ -56,7 +56,7 @@ async fn visit(store: &MemoryStore, worker: WorkerId, claim: u128) -> DequeueRep
         slot: 0,
         groups: vec![Group { queue: Name::new("default").unwrap(), lane: LANE_NEW, priority: 0 }],
         limit: 10,
-        look: Look::Live,
+        look: Look::Everything,
         mark_position: false,
         alone: false,
     };

@@ -6,10 +6,11 @@
 -- start: per group the newest position that is at least $10 microseconds old; 0 when $10 is null.
 --   Deleted entries before it stay in the index while any old snapshot is open.
 -- found: in the order of the groups given, under one outer limit, stepping over locked rows.
--- sized: entries of runs that ended or went on to another epoch match nothing, and are just gone.
---   An input's size is read without the input.
--- taken: what fits into $15 bytes, and a first run of any size; the others are let go again.
+-- met: entries of runs that ended or went on to another epoch match nothing, and are just gone.
+-- taken: all, or if their inputs are larger than $15 bytes in all the first that fit, and a first
+--   one of any size; the others are let go again. Most batches fit, so nothing is numbered for them.
 -- gone: deletes by the ctid just locked; rows of ready are never updated, so it cannot move.
+-- The rows come in the order found, because batches are joined row by row (a test holds the plan).
 -- Always at least one row, so that a lost lock, a lost lease, another shape and an empty shard differ.
 -- $13 moves now() in tests, 0 otherwise.
 -- Safe when run by many: rows are locked before they are deleted, and (run_id, epoch) is in ready
@@ -39,7 +40,7 @@ gate as materialized (
   from state s
 ),
 found as materialized (
-  select f.at, f.seq, f.run_id, f.epoch, g.queue, g.lane, g.priority, g.place
+  select f.at, f.seq, f.run_id, f.epoch, g.place
   from unnest($7::text[], $8::smallint[], $9::smallint[])
     with ordinality g (queue, lane, priority, place)
   cross join lateral (
@@ -73,52 +74,58 @@ found as materialized (
   where (select locked from gate)
   limit $11::bigint
 ),
-sized as (
+met as materialized (
   select
-    f.at, f.seq, f.queue, f.lane, f.priority, f.place,
-    w.run_id, w.epoch, w.recoveries, w.shard_key, w.name, w.workflow_id, w.input,
-    coalesce(octet_length(w.input), 0) as size,
-    sum(octet_length(w.input)) over (order by f.place, f.seq) as total
+    f.at, f.seq, f.place,
+    w.run_id, w.epoch, w.recoveries, w.shard_key, w.name, w.workflow_id, w.input
   from found f
   left join workflow w on w.run_id = f.run_id and w.epoch = f.epoch and w.status = 0
 ),
-taken as materialized (
-  select *
-  from sized s
-  where coalesce(s.total <= $15::bigint or s.total = s.size, true)
+room as materialized (
+  select coalesce(sum(octet_length(m.input)) <= $15::bigint, true) as enough from met m
+),
+taken as not materialized (
+  select m.*
+  from met m
+  where (select enough from room)
+    or m.at in (
+      select q.at
+      from (
+        select
+          s.at, octet_length(s.input) as size,
+          sum(octet_length(s.input)) over (order by s.place, s.seq) as total
+        from met s
+      ) q
+      where coalesce(q.total <= $15::bigint or q.total = q.size, true)
+    )
 ),
 gone as (
   delete from ready r
   using taken t
   where r.ctid = t.at
 ),
-live as (
-  select *
-  from taken t
-  where t.run_id is not null
-),
 claimed as (
   insert into claim (worker_id, claim_id, claimed_at, alone, run_ids, epochs)
   select
     $4::uuid, $5::uuid, now() + $13::bigint * interval '1 microsecond', $14::boolean,
     array_agg(l.run_id), array_agg(l.epoch)
-  from live l
+  from taken l
+  where l.run_id is not null
   having count(*) > 0
 ),
 marked as (
   insert into position (written_at, seq, lane, priority, queue, worker_id)
   select
     clock_timestamp() + $13::bigint * interval '1 microsecond',
-    min(t.seq), t.lane, t.priority, t.queue, $4::uuid
+    min(t.seq), ($8::smallint[])[t.place], ($9::smallint[])[t.place],
+    ($7::text[])[t.place], $4::uuid
   from taken t
   where $12::boolean
-  group by t.queue, t.lane, t.priority
+  group by t.place
   on conflict do nothing
 )
 select
   g.shape_ok, g.lease_ok, g.locked,
-  l.run_id, l.epoch, l.recoveries, l.lane, l.priority,
-  l.queue, l.shard_key, l.name, l.workflow_id, l.input
+  l.place, l.run_id, l.epoch, l.recoveries, l.shard_key, l.name, l.workflow_id, l.input
 from gate g
-left join live l on true
-order by l.place, l.seq
+left join taken l on l.run_id is not null

@@ -77,7 +77,6 @@ cases! {
         a_marked_claim_that_was_not_full_hides_nothing,
         a_late_commit_is_found_by_looking_earlier,
         a_usual_claim_does_not_look_at_what_lies_before_the_mark,
-        only_a_usual_claim_marks_where_it_began,
         a_claim_holds_no_more_than_a_few_megabytes,
         what_a_claim_had_no_room_for_is_anybodys,
         the_groups_that_hold_rows_are_named,

@@ -3,11 +3,11 @@
 use std::time::Duration;
 
 use staunch_store::{
-    DequeueReply, DequeueRequest, ErrorKind, Group, LANE_NEW, LANE_RESUMED, Look, NewRun, RunId,
-    Try, WorkerId,
+    DequeueReply, DequeueRequest, ErrorKind, Group, LANE_NEW, LANE_RESUMED, NewRun, RunId, Try,
+    WorkerId,
 };
 
-use crate::harness::{Shard, done, group, held, ids, name};
+use crate::harness::{LIVE, RECENT, Shard, done, group, held, ids, name};
 
 pub(super) async fn a_visit_that_finds_nothing_makes_no_claim(shard: &Shard) {
     let worker = shard.worker().await;
@@ -208,7 +208,7 @@ pub(super) async fn a_usual_claim_after_a_mark_finds_what_came_later(shard: &Sha
     let worker = shard.worker().await;
     for _ in 0..3 {
         let runs = shard.enqueued(3).await;
-        let visit = DequeueRequest { look: Look::Live, mark_position: true, ..shard.visit(worker) };
+        let visit = DequeueRequest { look: LIVE, mark_position: true, ..shard.visit(worker) };
         assert_eq!(ids(&shard.claim_by(&visit).await), runs);
         shard.advance(Duration::from_secs(1));
     }
@@ -217,12 +217,8 @@ pub(super) async fn a_usual_claim_after_a_mark_finds_what_came_later(shard: &Sha
 pub(super) async fn a_marked_claim_that_was_not_full_hides_nothing(shard: &Shard) {
     let worker = shard.worker().await;
     let runs = shard.enqueued(4).await;
-    let visit = || DequeueRequest {
-        look: Look::Live,
-        mark_position: true,
-        limit: 2,
-        ..shard.visit(worker)
-    };
+    let visit =
+        || DequeueRequest { look: LIVE, mark_position: true, limit: 2, ..shard.visit(worker) };
     assert_eq!(ids(&shard.claim_by(&visit()).await), runs[..2]);
     shard.advance(Duration::from_secs(1));
     assert_eq!(ids(&shard.claim_by(&visit()).await), runs[2..]);
@@ -233,10 +229,10 @@ pub(super) async fn a_late_commit_is_found_by_looking_earlier(shard: &Shard) {
     let run = shard.run();
     let late = shard.begin_late(run.clone()).await;
     let runs = shard.enqueued(2).await;
-    let mark = DequeueRequest { look: Look::Live, mark_position: true, ..shard.visit(worker) };
+    let mark = DequeueRequest { look: LIVE, mark_position: true, ..shard.visit(worker) };
     assert_eq!(ids(&shard.claim_by(&mark).await), runs);
     late.commit().await;
-    let visit = DequeueRequest { look: Look::Recent, ..shard.visit(worker) };
+    let visit = DequeueRequest { look: RECENT, ..shard.visit(worker) };
     assert_eq!(ids(&shard.claim_by(&visit).await), [run.run_id]);
 }
 
@@ -245,12 +241,12 @@ pub(super) async fn a_usual_claim_does_not_look_at_what_lies_before_the_mark(sha
     let run = shard.run();
     let late = shard.begin_late(run.clone()).await;
     shard.enqueued(1).await;
-    let mark = DequeueRequest { look: Look::Live, mark_position: true, ..shard.visit(worker) };
+    let mark = DequeueRequest { look: LIVE, mark_position: true, ..shard.visit(worker) };
     shard.claim_by(&mark).await;
     late.commit().await;
     shard.advance(Duration::from_secs(120));
     let worker = shard.worker().await;
-    let usual = || DequeueRequest { look: Look::Live, ..shard.visit(worker) };
+    let usual = || DequeueRequest { look: LIVE, ..shard.visit(worker) };
     assert_eq!(shard.claim_by(&usual()).await, []);
     done(shard.store.prepare().await);
     assert_eq!(shard.claim_by(&usual()).await, [], "the newest mark outlives upkeep");
@@ -274,25 +270,6 @@ pub(super) async fn the_groups_that_hold_rows_are_named(shard: &Shard) {
     assert_eq!(shard.store.ready_groups(Vec::new()).await.unwrap(), []);
 }
 
-pub(super) async fn only_a_usual_claim_marks_where_it_began(shard: &Shard) {
-    let late = [shard.run(), shard.run()];
-    let open = [shard.begin_late(late[0].clone()).await, shard.begin_late(late[1].clone()).await];
-    let worker = shard.worker().await;
-    shard.enqueued(1).await;
-    let visit = |look| DequeueRequest { look, mark_position: true, ..shard.visit(worker) };
-    shard.claim_by(&visit(Look::Live)).await;
-    let [first, second] = open;
-    first.commit().await;
-    for (look, pause) in [(Look::Recent, 1), (Look::Everything, 1)] {
-        shard.advance(Duration::from_secs(pause));
-        shard.claim_by(&visit(look)).await;
-    }
-    second.commit().await;
-    shard.advance(Duration::from_secs(1));
-    assert_eq!(shard.claim_by(&visit(Look::Live)).await, [], "the start did not move back");
-    assert_eq!(ids(&shard.claim(worker).await), [late[1].run_id]);
-}
-
 /// Stores runs with inputs of so many kilobytes, one call each.
 async fn sized(shard: &Shard, kilobytes: &[usize]) -> Vec<RunId> {
     let mut runs = Vec::new();
@@ -308,7 +285,7 @@ pub(super) async fn a_claim_holds_no_more_than_a_few_megabytes(shard: &Shard) {
     let runs = sized(shard, &[1500, 1500, 1500, 9000, 1, 1]).await;
     shard.store.cancel(vec![runs[0]]).await.unwrap();
     let worker = shard.worker().await;
-    let live = || DequeueRequest { look: Look::Live, mark_position: true, ..shard.visit(worker) };
+    let live = || DequeueRequest { look: LIVE, mark_position: true, ..shard.visit(worker) };
     for expected in [&runs[1..3], &runs[3..4], &runs[4..]] {
         let visit = live();
         assert_eq!(ids(&shard.claim_by(&visit).await), expected);

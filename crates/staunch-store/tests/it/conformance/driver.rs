@@ -13,7 +13,8 @@ use uuid::Uuid;
 
 use super::op::{Kind, Op};
 use crate::harness::{
-    LEASE, Shard, Subject, batch, group, key, name, park, reclaim_request, step, success,
+    LEASE, LIVE, RECENT, Shard, Subject, batch, group, key, name, park, reclaim_request, step,
+    success,
 };
 
 /// How many workers there are at a time.
@@ -211,7 +212,7 @@ impl<'a> Driver<'a> {
             slot: u32::from(c % 2),
             groups,
             limit: 100,
-            look: [Look::Live, Look::Recent, Look::Everything][usize::from(c) % 3],
+            look: [LIVE, RECENT, Look::Everything][usize::from(c) % 3],
             mark_position: b.is_multiple_of(3),
             alone: b.is_multiple_of(4),
         };
