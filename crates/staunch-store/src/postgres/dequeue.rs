@@ -8,17 +8,23 @@ use super::lock::{Purpose, lock_key};
 use super::row;
 use super::run::Session;
 use crate::bound;
-use crate::types::{
-    ClaimedRun, DequeueReply, DequeueRequest, Group, Look, Name, RunId, ShardKey, WorkflowId,
-};
+use crate::types::{ClaimedRun, DequeueReply, DequeueRequest, Look, RunId, ShardKey, WorkflowId};
 
 const DEQUEUE: &str = include_str!("sql/dequeue.sql");
-const READY_GROUPS: &str = include_str!("sql/ready_groups.sql");
 
 /// A position younger than this may have been passed by an enqueue that is not committed yet.
 const LIVE_AGE_US: i64 = 500_000;
 /// Old enough for nearly every late commit.
 const RECENT_AGE_US: i64 = 5_000_000;
+
+/// How old the position has to be from which a group is looked at; `None` for its very beginning.
+pub(super) fn position_age_us(look: Look) -> Option<i64> {
+    match look {
+        Look::Live => Some(LIVE_AGE_US),
+        Look::Recent => Some(RECENT_AGE_US),
+        Look::Everything => None,
+    }
+}
 
 /// Visits the shard: one statement.
 pub(super) async fn dequeue(
@@ -26,11 +32,6 @@ pub(super) async fn dequeue(
     request: DequeueRequest,
 ) -> Result<DequeueReply, Fault> {
     let groups = &request.groups;
-    let age_us = match request.look {
-        Look::Live => Some(LIVE_AGE_US),
-        Look::Recent => Some(RECENT_AGE_US),
-        Look::Everything => None,
-    };
     let rows = row::shaped(DEQUEUE, &session.shape)
         .bind(request.worker.0)
         .bind(request.claim.0)
@@ -38,7 +39,7 @@ pub(super) async fn dequeue(
         .bind(groups.iter().map(|group| group.queue.as_str()).collect::<Vec<_>>())
         .bind(groups.iter().map(|group| group.lane).collect::<Vec<_>>())
         .bind(groups.iter().map(|group| group.priority).collect::<Vec<_>>())
-        .bind(age_us)
+        .bind(position_age_us(request.look))
         .bind(i64::from(request.limit))
         // Any other visit may begin with what came late, and would move the start back to it.
         .bind(request.mark_position && request.look == Look::Live)
@@ -73,16 +74,4 @@ fn claimed_run(row: &PgRow) -> Result<ClaimedRun, Fault> {
         recoveries: row.try_get("recoveries")?,
         input: row::payload(row, "input")?,
     })
-}
-
-/// Which groups of these queues hold rows.
-pub(super) async fn ready_groups(
-    session: Session<'_>,
-    queues: Vec<Name>,
-) -> Result<Vec<Group>, Fault> {
-    let rows = sqlx::query(READY_GROUPS)
-        .bind(queues.iter().map(Name::as_str).collect::<Vec<_>>())
-        .fetch_all(&mut *session.conn)
-        .await?;
-    rows.iter().map(row::group).collect()
 }

@@ -19,7 +19,7 @@ const FAILURE: Duration = Duration::from_millis(100);
 const LOOK_RECENT: Duration = Duration::from_secs(1);
 const LOOK_EVERYTHING: Duration = Duration::from_secs(20);
 /// However large the fleet, each worker looks back at least so much more rarely.
-const SHARING_MAX: u32 = 30;
+pub(crate) const SHARING_MAX: u32 = 30;
 
 /// What a visit brought.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

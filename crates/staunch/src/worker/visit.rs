@@ -71,7 +71,7 @@ async fn claim(
 ) -> (Visited, Vec<Group>) {
     let claim = ClaimId(Uuid::from_u128(core.doors.rng.u128()));
     let limit = u32::try_from(visit.slots.num_permits()).unwrap_or(u32::MAX);
-    let locks = u64::from(core.settings.dequeue_locks);
+    let locks = u64::from(shard.flow.locks());
     let request = DequeueRequest {
         worker: session.worker,
         claim,

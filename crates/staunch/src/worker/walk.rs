@@ -1,6 +1,7 @@
 //! The walk over the shards: in a fresh random order each lap, one outstanding claim per shard, so
 //! that a slow shard keeps nobody waiting.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
@@ -13,14 +14,13 @@ use tokio::time::Instant;
 use super::core::Core;
 use super::groups::Groups;
 use super::pace::{Pace, Visited};
+use super::scan::{Found, Scans, scan};
 use super::suspects::{Turn, Waiting};
 use super::visit::{Report, Visit, visit};
 use crate::topology::Permission;
 
 /// A position row is written at most so often.
 const POSITION_EVERY: Duration = Duration::from_millis(100);
-/// A shard is asked so often which groups hold rows.
-const SCAN_EVERY: Duration = Duration::from_secs(5);
 /// The walk looks round at least so often.
 const LONGEST_WAIT: Duration = Duration::from_secs(1);
 /// How long a starved walk gathers free slots before it claims for a few.
@@ -31,9 +31,11 @@ struct Place {
     groups: Groups,
     visiting: bool,
     next_position: Instant,
-    next_scan: Instant,
+    scans: Scans,
     /// Runs to ask for; smaller after a claim that failed, which may have asked for too much.
     claim: u32,
+    /// How many runs the latest visit asked for, and the groups for which it looked at everything.
+    asked: (u32, BTreeSet<Group>),
 }
 
 /// Walks until the worker drains.
@@ -44,16 +46,17 @@ pub(crate) async fn walk(core: Arc<Core>) {
         groups: Groups::new(core.queues.clone()),
         visiting: false,
         next_position: now,
-        next_scan: now,
+        scans: Scans::new(now),
+        asked: (0, BTreeSet::new()),
         claim: core.settings.claim_max,
     };
     let mut places: Vec<Place> = core.shards.iter().map(|_| place()).collect();
     let (reports, mut arriving) = mpsc::unbounded_channel();
-    let (scans, mut scanned) = mpsc::unbounded_channel();
+    let (found, mut scanned) = mpsc::unbounded_channel();
     loop {
         let now = core.doors.clock.now();
         review_suspect(&core, now);
-        let starved = lap(&core, &mut places, &reports, &scans);
+        let starved = lap(&core, &mut places, &reports, &found);
         for shard in &core.shards {
             shard.shard.wakes.saturated(starved);
         }
@@ -73,10 +76,7 @@ pub(crate) async fn walk(core: Arc<Core>) {
             () = core.drain.cancelled() => return,
             () = core.closed.cancelled() => return,
             Some(report) = arriving.recv() => note(&core, &mut places, report),
-            Some((index, groups)) = scanned.recv() => {
-                let place: &mut Place = &mut places[index];
-                place.groups.note(groups, core.doors.clock.now());
-            }
+            Some(found) = scanned.recv() => note_groups(&core, &mut places, found),
             Some(index) = wakes.next() => hear(&core, index, &mut places[index]),
             () = gather(&core), if starved => {}
             () = core.doors.clock.sleep_until(next), if !starved => {}
@@ -119,7 +119,7 @@ fn lap(
     core: &Arc<Core>,
     places: &mut [Place],
     reports: &mpsc::UnboundedSender<Report>,
-    scans: &mpsc::UnboundedSender<(usize, Vec<Group>)>,
+    found: &mpsc::UnboundedSender<Found>,
 ) -> bool {
     let now = core.doors.clock.now();
     let due = |place: &Place| !place.visiting && place.pace.next() <= now;
@@ -135,9 +135,9 @@ fn lap(
     let mut asked_for_suspect = false;
     for index in order {
         let place = &mut places[index];
-        if now >= place.next_scan {
-            place.next_scan = now + core.doors.rng.jitter(SCAN_EVERY, 0.5);
-            scan(core, index, scans);
+        let workers = core.shards[index].live_workers.load(Ordering::Relaxed);
+        if let Some(look) = place.scans.due(&core.doors, workers) {
+            scan(core, index, look, found);
         }
         let due = due(place);
         let for_suspect = turn == Turn::Suspect && due && place.groups.has_suspects();
@@ -183,7 +183,13 @@ fn send(
         if suspect { place.groups.suspects() } else { place.groups.usual(&core.doors.rng, now) };
     place.visiting = true;
     let workers = core.shards[index].live_workers.load(Ordering::Relaxed);
-    let look = place.pace.look(now, u32::try_from(workers).unwrap_or(u32::MAX));
+    let buried = place.groups.take_buried(suspect);
+    let look = if buried.is_empty() {
+        place.pace.look(now, u32::try_from(workers).unwrap_or(u32::MAX))
+    } else {
+        Look::Everything
+    };
+    place.asked = (u32::try_from(slots.num_permits()).unwrap_or(u32::MAX), buried);
     // Other looks may begin with what came late, which is not where the live part began.
     let mark_position = look == Look::Live && now >= place.next_position;
     if mark_position {
@@ -210,26 +216,26 @@ fn may_visit(core: &Core, index: usize, place: &mut Place) -> bool {
     allowed
 }
 
-/// Asks a shard which groups hold rows: the net under wake-ups.
-fn scan(core: &Arc<Core>, index: usize, scans: &mpsc::UnboundedSender<(usize, Vec<Group>)>) {
-    let shard = core.shards[index].shard.clone();
-    if shard.breaker.is_open() {
-        return;
+fn note_groups(core: &Core, places: &mut [Place], found: Found) {
+    let Found { index, look, groups } = found;
+    let (place, now) = (&mut places[index], core.doors.clock.now());
+    match look {
+        Look::Everything => place.groups.note_everything(groups, now),
+        Look::Live | Look::Recent => place.groups.note(groups, now),
     }
-    let (queues, scans) = (core.queues.clone(), scans.clone());
-    core.doors.tasks.spawn(async move {
-        match shard.call(shard.store.ready_groups(queues)).await {
-            Ok(groups) if groups.is_empty() => {}
-            Ok(groups) => drop(scans.send((index, groups))),
-            Err(error) => tracing::debug!(shard = %shard.id, %error, "groups not read"),
-        }
-    });
 }
 
 fn note(core: &Core, places: &mut [Place], report: Report) {
     let Report { shard, visited, took, groups, suspect } = report;
     let place = &mut places[shard];
     place.visiting = false;
+    let (asked, buried) = std::mem::take(&mut place.asked);
+    if matches!(visited, Visited::LockLost | Visited::Failed) {
+        place.groups.bury(buried);
+    }
+    if !suspect {
+        core.shards[shard].flow.visited(visited, asked, took);
+    }
     place.claim = match visited {
         Visited::Failed => (place.claim / 2).max(1),
         Visited::LockLost => place.claim,
