@@ -34,6 +34,18 @@ create table workflow (
   primary key (run_id)
 ) partition by range (run_id);
 
+-- What the shard is told to do, the same for every worker. A row that is not there stands for the
+-- default. version: changed by compare-and-set, from 1 on. Primary key: renewal and changes.
+create table setting (
+  changed_at timestamptz not null default now(),
+  version bigint not null check (version > 0),
+  value bigint not null,
+  name text collate "C" not null check (octet_length(name) between 1 and 255),
+  shard_key text collate "C" not null default '' check (shard_key = ''),
+  primary key (name),
+  constraint setting_dequeue_locks check (name <> 'dequeue_locks' or value between 1 and 1000)
+);
+
 -- Callers' own ids. Primary key: the start that asks whether an id is taken, and look-ups by id.
 create table workflow_key (
   run_id uuid not null,

@@ -44,13 +44,39 @@ pub(crate) enum Command {
         #[arg(long, value_name = "DIR")]
         app: Option<PathBuf>,
     },
-    /// Show the shards: place, reachability, backlog, workers.
-    Shards,
+    /// Show the shards: place, reachability, backlog, workers, settings; or change their settings.
+    Shards {
+        #[command(subcommand)]
+        command: Option<Shards>,
+    },
     /// Start, find, look at and cancel runs.
     #[command(subcommand)]
     Runs(Runs),
     /// Measure this cluster, or private shards made for the measurement.
     Bench(staunch_bench::BenchArgs),
+}
+
+/// What to do with shards.
+#[derive(Debug, Subcommand)]
+pub(crate) enum Shards {
+    /// Change a setting; workers learn of it when they next renew their leases.
+    #[command(subcommand)]
+    Set(Set),
+}
+
+/// What to set.
+#[derive(Debug, Subcommand)]
+pub(crate) enum Set {
+    /// How many workers may claim from a shard at once. Enough when this number times the runs of a
+    /// full claim, divided by the time of one, is twice what arrives per second.
+    DequeueLocks {
+        /// From 1 to 1000; 2 where nothing is set.
+        #[arg(value_name = "N", allow_negative_numbers = true)]
+        value: i64,
+        /// Only on this shard (default: on all).
+        #[arg(long, value_name = "NUMBER")]
+        shard: Option<u32>,
+    },
 }
 
 /// What to do with runs.

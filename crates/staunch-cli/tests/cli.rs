@@ -102,6 +102,50 @@ async fn bad_input_is_a_clear_error_and_a_failing_exit_code() {
     assert_eq!(error["error"]["code"], "not_found");
 }
 
+#[tokio::test(flavor = "multi_thread")]
+async fn the_number_of_dequeue_locks_is_shown_and_set_on_one_shard_or_all() {
+    let cli = Cli::new(2).await;
+    cli.json(&["migrate"]);
+    let locks = || {
+        let shown = cli.json(&["shards"]);
+        let shards = shown["shards"].as_array().unwrap();
+        shards.iter().map(|shard| shard["dequeue_locks"].as_i64().unwrap()).collect::<Vec<_>>()
+    };
+    assert_eq!(locks(), [2, 2]);
+    let set = cli.json(&["shards", "set", "dequeue-locks", "17", "--shard", "1"]);
+    let expected = json!({ "name": "dequeue_locks", "value": 17, "shards": [
+        { "shard": 1, "changed": true, "version": 1 },
+    ]});
+    assert_eq!(set, expected);
+    assert_eq!(locks(), [2, 17]);
+    let set = cli.json(&["shards", "set", "dequeue-locks", "4"]);
+    assert_eq!(
+        (&set["shards"][0]["version"], &set["shards"][1]["version"]),
+        (&json!(1), &json!(2))
+    );
+    assert_eq!(locks(), [4, 4]);
+    let shown = cli.json(&["shards"]);
+    assert_eq!(shown["shards"][1]["settings"][0]["version"], 2);
+    let table = String::from_utf8(cli.run(&["shards"]).stdout).unwrap();
+    let row: Vec<&str> = table.lines().nth(1).unwrap().split_whitespace().collect();
+    assert!(table.starts_with(" SHARD") && row[7..] == ["4", "ok"], "{table}");
+    for (words, expected) in [
+        (vec!["0"], "dequeue_locks is 0; 1 to 1000 are allowed"),
+        (vec!["-3"], "dequeue_locks is -3; 1 to 1000 are allowed"),
+        (vec!["1001"], "dequeue_locks is 1001; 1 to 1000 are allowed"),
+        (vec!["3", "--shard", "2"], "there is no shard 2; the cluster has 2, numbered from 0"),
+        (vec!["many"], "invalid value 'many' for '<N>'"),
+    ] {
+        let output = cli.run(&[vec!["shards", "set", "dequeue-locks"], words].concat());
+        let text = String::from_utf8(output.stderr).unwrap();
+        assert!(!output.status.success() && text.contains(expected), "{text}");
+    }
+    let refused = cli.run(&["shards", "set", "dequeue-locks", "0", "--json"]);
+    let error: Value = serde_json::from_slice(&refused.stderr).unwrap();
+    assert_eq!(error["error"]["code"], "invalid");
+    assert_eq!(locks(), [4, 4]);
+}
+
 #[test]
 fn wrong_settings_are_named_with_what_is_allowed() {
     let folder = tempfile::tempdir().unwrap();
@@ -122,6 +166,8 @@ fn wrong_settings_are_named_with_what_is_allowed() {
     }
     std::fs::write(folder.path().join("staunch.toml"), "lease_mss = 5").unwrap();
     assert!(shards("STAUNCH_POOL_MAX", "3").contains("unknown field `lease_mss`"));
+    std::fs::write(folder.path().join("staunch.toml"), "dequeue_locks = 2").unwrap();
+    assert!(shards("STAUNCH_POOL_MAX", "3").contains("unknown field `dequeue_locks`"));
     std::fs::write(folder.path().join("staunch.toml"), "pool_max = 1").unwrap();
     assert!(shards("STAUNCH_LEASE_MS", "2000").contains("pool_max is 1"));
     assert!(shards("STAUNCH_POOL_MAX", "3").contains("shards is empty"));

@@ -1,11 +1,14 @@
-//! What people look at: reads that may be slow and never touch the hot path's connections.
+//! What people look at and set: calls that may be slow and never touch the hot path's connections.
 
 use bytes::Bytes;
 use serde::Serialize;
 
 use crate::status::RunState;
 use crate::store::StoreFuture;
-use crate::types::{Epoch, Name, RunId, ShardKey, StepRecord, UnixMicros, WorkerId, WorkflowId};
+use crate::types::{
+    Epoch, Name, RunId, Setting, SettingChange, SettingOutcome, ShardKey, StepRecord, UnixMicros,
+    WorkerId, WorkflowId,
+};
 
 /// What `list_runs` is to find.
 #[derive(Clone, Debug, Default)]
@@ -139,4 +142,12 @@ pub trait Inspect: Send + Sync + 'static {
 
     /// How much there is.
     fn stats(&self) -> StoreFuture<ShardStats>;
+
+    /// The settings that were set on this shard; the defaults of the others hold.
+    fn settings(&self) -> StoreFuture<Vec<Setting>>;
+
+    /// Sets one, if it still has the version that the caller has seen. A value that is not allowed
+    /// is [`ErrorKind::Invalid`](crate::ErrorKind::Invalid). Workers learn of it at their next
+    /// renewal.
+    fn set_setting(&self, change: SettingChange) -> StoreFuture<SettingOutcome>;
 }

@@ -37,6 +37,7 @@ pub use types::{
     DequeueRequest, DirectStart, Enqueued, Epoch, Group, HeldClaim, HeldRun, InvalidValue,
     KeyedOutcome, LANE_NEW, LANE_RESUMED, LANE_SUSPECT, Limits, Look, Name, NewRun, OrphanPage,
     Park, ReclaimReply, ReclaimRequest, Registration, RenewRequest, Renewal, RunId, RunResult,
-    Shape, ShardId, ShardKey, StartOutcome, StepOutcome, StepPage, StepRecord, Try, Turn,
-    UnixMicros, Wake, WorkerId, WorkflowId, WriteBatch,
+    Setting, SettingChange, SettingName, SettingOutcome, Shape, ShardId, ShardKey, ShardNews,
+    StartOutcome, StepOutcome, StepPage, StepRecord, Try, Turn, UnixMicros, Wake, WorkerId,
+    WorkflowId, WriteBatch,
 };

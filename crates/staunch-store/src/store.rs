@@ -9,9 +9,9 @@ use tokio::sync::mpsc;
 use crate::error::Error;
 use crate::types::{
     BatchOutcome, CancelOutcome, ClaimId, DequeueReply, DequeueRequest, Group, HeldRun,
-    KeyedOutcome, Name, NewRun, OrphanPage, ReclaimReply, ReclaimRequest, Registration,
-    RenewRequest, Renewal, RunId, RunResult, Shape, ShardKey, StepPage, Try, Turn, UnixMicros,
-    Wake, WorkerId, WorkflowId, WriteBatch,
+    KeyedOutcome, Look, Name, NewRun, OrphanPage, ReclaimReply, ReclaimRequest, Registration,
+    RenewRequest, Renewal, RunId, RunResult, Shape, ShardKey, ShardNews, StepPage, Try, Turn,
+    UnixMicros, Wake, WorkerId, WorkflowId, WriteBatch,
 };
 
 /// The answer of a store. Owns its arguments, so it can outlive the caller.
@@ -41,8 +41,11 @@ pub trait Store: Send + Sync + 'static {
     /// Tries a dequeue lock, and takes runs if it is won: one statement, one round trip.
     fn dequeue(&self, request: DequeueRequest) -> StoreFuture<DequeueReply>;
 
-    /// Which groups of these queues hold rows. Costs one index probe per group that exists.
-    fn ready_groups(&self, queues: Vec<Name>) -> StoreFuture<Vec<Group>>;
+    /// Which groups of these queues hold rows, looking into each from the same place on as a claim
+    /// with this look would; a group without a position from its beginning. Costs a few index
+    /// probes per group that exists, and, looked at from its beginning, what an old snapshot keeps
+    /// of the group's deleted entries.
+    fn ready_groups(&self, queues: Vec<Name>, look: Look) -> StoreFuture<Vec<Group>>;
 
     /// The steps of these runs behind a run and number, or from the first on, ordered by both: as
     /// many as fit into one answer of a few megabytes, but at least one.
@@ -63,7 +66,7 @@ pub trait Store: Send + Sync + 'static {
     fn acquit(&self, runs: Vec<HeldRun>) -> StoreFuture<()>;
 
     /// Begins a worker's session, with a live lease.
-    fn register(&self, registration: Registration) -> StoreFuture<()>;
+    fn register(&self, registration: Registration) -> StoreFuture<ShardNews>;
 
     /// Renews a lease, only while it has not ended.
     fn renew(&self, request: RenewRequest) -> StoreFuture<Renewal>;

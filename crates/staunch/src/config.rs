@@ -45,8 +45,6 @@ pub struct Settings {
     pub concurrency: u32,
     /// Runs taken by one claim. Default 200.
     pub claim_max: u32,
-    /// Dequeue locks per shard; the same in every process. Default 2.
-    pub dequeue_locks: u32,
     /// A worker that has not been heard of for so long has lost its runs. Default 15,000, at least
     /// 1,000; renewed every third of it.
     pub lease_ms: u64,
@@ -86,7 +84,6 @@ impl Default for Settings {
             payload_max_bytes: 2_000_000,
             concurrency: 1_000,
             claim_max: 200,
-            dequeue_locks: 2,
             lease_ms: 15_000,
             drain_grace_ms: 30_000,
             deaths_max: 3,
@@ -135,7 +132,6 @@ impl Settings {
         let at_least_one = [
             ("concurrency", u64::from(self.concurrency)),
             ("claim_max", u64::from(self.claim_max)),
-            ("dequeue_locks", u64::from(self.dequeue_locks)),
             ("read_pool_max", u64::from(self.read_pool_max)),
             ("enqueue_writers", u64::from(self.enqueue_writers)),
             ("commit_writers", u64::from(self.commit_writers)),
@@ -193,7 +189,6 @@ fn known_settings() -> &'static [&'static str] {
         "payload_max_bytes",
         "concurrency",
         "claim_max",
-        "dequeue_locks",
         "lease_ms",
         "drain_grace_ms",
         "deaths_max",

@@ -60,8 +60,9 @@ pub use staunch_macros::{step, workflow};
 #[doc(hidden)]
 pub use staunch_store as store;
 pub use staunch_store::{
-    CancelOutcome, InvalidValue, RunFilter, RunId, RunPage, RunState, RunSummary, Shape, ShardId,
-    ShardKey, ShardStats, Status, StepSummary, WorkerSummary, WorkflowId,
+    CancelOutcome, InvalidValue, RunFilter, RunId, RunPage, RunState, RunSummary, Setting,
+    SettingChange, SettingName, SettingOutcome, Shape, ShardId, ShardKey, ShardStats, Status,
+    StepSummary, WorkerSummary, WorkflowId,
 };
 pub use topology::{Router, ShardMigration, ShardStore, placement_hash};
-pub use worker::{Health, ShardHealth, Worker, WorkerBuilder, WorkerStats};
+pub use worker::{DequeueHealth, Health, ShardHealth, Worker, WorkerBuilder, WorkerStats};

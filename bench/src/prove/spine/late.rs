@@ -80,7 +80,8 @@ impl Hand<'_> {
             pid: 0,
             version: String::new(),
         };
-        Ok(self.store.register(registration).await?)
+        self.store.register(registration).await?;
+        Ok(())
     }
 
     async fn claim(&self, lane: i16) -> anyhow::Result<Option<ClaimedRun>> {

@@ -39,7 +39,7 @@ pub(super) async fn show(scene: &Scene) -> anyhow::Result<Shown> {
     };
     let fleet = Fleet::start(config, WORKERS).await?;
     let staunch = servers.client().connect().await?;
-    ensure!(staunch.settings().dequeue_locks == 2, "two dequeue locks are the default");
+    default_locks(&staunch).await?;
     let count = if scene.quick { 2_000 } else { 10_000 };
     let (mut runs, capacity) = drain(scene, &staunch, &servers, count).await?;
     let per_second = capacity / 2;
@@ -94,6 +94,15 @@ pub(super) async fn show(scene: &Scene) -> anyhow::Result<Shown> {
         FROZEN.as_secs(),
         caught_up.as_secs_f64()
     )))
+}
+
+/// Every shard has two dequeue locks, which is the default.
+async fn default_locks(staunch: &Staunch) -> anyhow::Result<()> {
+    for shape in staunch.shapes() {
+        let store = staunch.store(shape.shard).context("every shard has a store")?;
+        ensure!(store.settings().await?.is_empty(), "{shape} has other settings than the default");
+    }
+    Ok(())
 }
 
 /// Fills the queues and measures how many runs a second the fleet ends.

@@ -4,13 +4,14 @@ mod bench;
 pub(crate) mod dev;
 mod migrate;
 mod runs;
+mod settings;
 mod shards;
 
 use std::process::ExitCode;
 
 use staunch::{Builder, Staunch};
 
-use crate::args::{Args, Command};
+use crate::args::{Args, Command, Shards};
 
 /// What every command needs to reach the cluster.
 pub(crate) struct Reach {
@@ -25,7 +26,8 @@ pub(crate) async fn run(args: Args) -> anyhow::Result<ExitCode> {
     match args.command {
         Command::Dev { count, servers, data } => dev::run(&reach, count, servers, data).await,
         Command::Migrate { app } => migrate::run(&reach, app.as_deref()).await,
-        Command::Shards => shards::run(&reach).await,
+        Command::Shards { command: None } => shards::run(&reach).await,
+        Command::Shards { command: Some(Shards::Set(set)) } => settings::run(&reach, &set).await,
         Command::Runs(command) => runs::run(&reach, command).await,
         Command::Bench(bench) => bench::run(&reach, bench).await,
     }

@@ -114,11 +114,19 @@ fn grant(state: &mut State, now: UnixMicros, request: &DequeueRequest, runs: &[H
     }
 }
 
-/// The groups of these queues that hold rows.
-pub(super) fn ready_groups(state: &State, queues: &[Name]) -> Vec<Group> {
+/// The groups of these queues that hold rows where a claim with this look would begin or behind.
+pub(super) fn ready_groups(
+    state: &State,
+    now: UnixMicros,
+    queues: &[Name],
+    look: Look,
+) -> Vec<Group> {
     let mut groups: Vec<Group> = Vec::new();
-    for (group, _) in state.ready.keys() {
-        if groups.last() != Some(group) && queues.contains(&group.queue) {
+    for (group, seq) in state.ready.keys() {
+        if groups.last() != Some(group)
+            && queues.contains(&group.queue)
+            && *seq >= start(state, now, group, look)
+        {
             groups.push(group.clone());
         }
     }

@@ -2,6 +2,7 @@
 
 use std::ops::Bound;
 
+use super::settings;
 use super::state::{State, Workflow, age};
 use super::steps;
 use super::store::MemoryStore;
@@ -10,7 +11,9 @@ use crate::inspect::{
 };
 use crate::status::RunState;
 use crate::store::StoreFuture;
-use crate::types::{HeldRun, Name, RunId, UnixMicros, WorkerId};
+use crate::types::{
+    HeldRun, Name, RunId, Setting, SettingChange, SettingOutcome, UnixMicros, WorkerId,
+};
 
 /// A page holds at most so many runs.
 const PAGE_MAX: usize = 200;
@@ -52,6 +55,14 @@ impl Inspect for MemoryStore {
 
     fn stats(&self) -> StoreFuture<ShardStats> {
         self.call("stats", |state, now| Ok(stats(state, now)))
+    }
+
+    fn settings(&self) -> StoreFuture<Vec<Setting>> {
+        self.call("settings", |state, _| Ok(settings::settings(state)))
+    }
+
+    fn set_setting(&self, change: SettingChange) -> StoreFuture<SettingOutcome> {
+        self.call("set_setting", move |state, now| settings::set_setting(state, now, change))
     }
 }
 

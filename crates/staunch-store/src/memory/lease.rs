@@ -2,16 +2,19 @@
 
 use std::time::Duration;
 
+use super::settings;
 use super::state::{State, Worker, after, age};
 use crate::error::{Error, ErrorKind};
-use crate::types::{ClaimId, HeldClaim, Registration, RenewRequest, Renewal, UnixMicros, WorkerId};
+use crate::types::{
+    ClaimId, HeldClaim, Registration, RenewRequest, Renewal, ShardNews, UnixMicros, WorkerId,
+};
 
 /// Begins a session; the claims of the one before are left to the reaper, uncharged.
 pub(super) fn register(
     state: &mut State,
     now: UnixMicros,
     registration: Registration,
-) -> Result<(), Error> {
+) -> Result<ShardNews, Error> {
     let Registration { worker, previous, lease, host, pid, version } = registration;
     if state.workers.contains_key(&worker) {
         let message = format!("worker {worker} is registered already");
@@ -31,7 +34,7 @@ pub(super) fn register(
         version,
     };
     state.workers.insert(worker, row);
-    Ok(())
+    Ok(settings::news(state))
 }
 
 fn end_uncharged(row: &mut Worker, now: UnixMicros) {
@@ -53,7 +56,8 @@ pub(super) fn renew(state: &mut State, now: UnixMicros, request: RenewRequest) -
     let lost = check.into_iter().filter(|run| !state.is_open_at(*run));
     let lost = lost.map(|run| run.run_id).collect();
     let live = state.workers.values().filter(|row| row.is_live(now, Duration::ZERO));
-    Renewal::Live { claims, lost, workers: live.count() as u64 }
+    let workers = live.count() as u64;
+    Renewal::Live { claims, lost, workers, news: settings::news(state) }
 }
 
 /// Whether a lease is live; an end farther away than two leases last is not believed, since only a

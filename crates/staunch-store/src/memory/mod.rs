@@ -24,6 +24,7 @@ mod prepare;
 mod promote;
 mod reclaim;
 mod results;
+mod settings;
 mod state;
 mod steps;
 mod store;

@@ -10,8 +10,8 @@ use super::control::Fault;
 use super::ledger::{Ending, Entry, Ledger};
 use crate::status::Status;
 use crate::types::{
-    ClaimId, Epoch, Group, HeldRun, LANE_RESUMED, LANE_SUSPECT, Name, NewRun, RunId, Shape,
-    ShardKey, StepRecord, UnixMicros, Wake, WorkerId, WorkflowId,
+    ClaimId, Epoch, Group, HeldRun, LANE_RESUMED, LANE_SUSPECT, Name, NewRun, RunId, Setting,
+    SettingName, Shape, ShardKey, StepRecord, UnixMicros, Wake, WorkerId, WorkflowId,
 };
 
 /// Charged deaths from which on a run is a suspect, and waits in a lane of its own.
@@ -142,6 +142,7 @@ pub(super) struct State {
     pub(super) steps: BTreeMap<(RunId, i64), Step>,
     pub(super) timers: BTreeMap<(UnixMicros, RunId), Epoch>,
     pub(super) waiting: BTreeMap<(Name, RunId), Waiting>,
+    pub(super) settings: BTreeMap<SettingName, Setting>,
     pub(super) held_slots: BTreeSet<u32>,
     pub(super) maintenance_held: bool,
     pub(super) faults: Vec<(&'static str, Fault)>,
@@ -164,6 +165,7 @@ impl State {
             steps: BTreeMap::new(),
             timers: BTreeMap::new(),
             waiting: BTreeMap::new(),
+            settings: BTreeMap::new(),
             held_slots: BTreeSet::new(),
             maintenance_held: false,
             faults: Vec::new(),

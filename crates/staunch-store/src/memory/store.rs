@@ -14,9 +14,9 @@ use crate::error::{Error, ErrorKind};
 use crate::store::{Store, StoreFuture, WakeStream};
 use crate::types::{
     BatchOutcome, CancelOutcome, ClaimId, DequeueReply, DequeueRequest, Group, HeldRun,
-    KeyedOutcome, Name, NewRun, OrphanPage, ReclaimReply, ReclaimRequest, Registration,
-    RenewRequest, Renewal, RunId, RunResult, Shape, ShardKey, StepPage, Try, Turn, UnixMicros,
-    Wake, WorkerId, WorkflowId, WriteBatch,
+    KeyedOutcome, Look, Name, NewRun, OrphanPage, ReclaimReply, ReclaimRequest, Registration,
+    RenewRequest, Renewal, RunId, RunResult, Shape, ShardKey, ShardNews, StepPage, Try, Turn,
+    UnixMicros, Wake, WorkerId, WorkflowId, WriteBatch,
 };
 
 /// One shard in memory. Clones are the same shard.
@@ -122,8 +122,10 @@ impl Store for MemoryStore {
         self.call("dequeue", move |state, now| dequeue::dequeue(state, now, request))
     }
 
-    fn ready_groups(&self, queues: Vec<Name>) -> StoreFuture<Vec<Group>> {
-        self.call("ready_groups", move |state, _| Ok(dequeue::ready_groups(state, &queues)))
+    fn ready_groups(&self, queues: Vec<Name>, look: Look) -> StoreFuture<Vec<Group>> {
+        self.call("ready_groups", move |state, now| {
+            Ok(dequeue::ready_groups(state, now, &queues, look))
+        })
     }
 
     fn load_steps(&self, runs: Vec<RunId>, after: Option<(RunId, i64)>) -> StoreFuture<StepPage> {
@@ -151,7 +153,7 @@ impl Store for MemoryStore {
         })
     }
 
-    fn register(&self, registration: Registration) -> StoreFuture<()> {
+    fn register(&self, registration: Registration) -> StoreFuture<ShardNews> {
         self.call("register", move |state, now| lease::register(state, now, registration))
     }
 

@@ -9,11 +9,18 @@ use super::row;
 use super::run::Session;
 use crate::bound;
 use crate::types::{
-    ClaimedRun, DequeueReply, DequeueRequest, Group, Look, Name, RunId, ShardKey, WorkflowId,
+    ClaimedRun, DequeueReply, DequeueRequest, Group, Look, RunId, ShardKey, WorkflowId,
 };
 
 const DEQUEUE: &str = include_str!("sql/dequeue.sql");
-const READY_GROUPS: &str = include_str!("sql/ready_groups.sql");
+
+/// How old the position has to be from which a group is looked at; `None` for its very beginning.
+pub(super) fn position_age_us(look: Look) -> Option<i64> {
+    match look {
+        Look::Since(age) => Some(row::micros(age)),
+        Look::Everything => None,
+    }
+}
 
 /// Visits the shard: one statement.
 pub(super) async fn dequeue(
@@ -21,10 +28,6 @@ pub(super) async fn dequeue(
     request: DequeueRequest,
 ) -> Result<DequeueReply, Fault> {
     let groups = &request.groups;
-    let age_us = match request.look {
-        Look::Since(age) => Some(row::micros(age)),
-        Look::Everything => None,
-    };
     let rows = row::shaped(DEQUEUE, &session.shape)
         .bind(request.worker.0)
         .bind(request.claim.0)
@@ -32,7 +35,7 @@ pub(super) async fn dequeue(
         .bind(groups.iter().map(|group| group.queue.as_str()).collect::<Vec<_>>())
         .bind(groups.iter().map(|group| group.lane).collect::<Vec<_>>())
         .bind(groups.iter().map(|group| group.priority).collect::<Vec<_>>())
-        .bind(age_us)
+        .bind(position_age_us(request.look))
         .bind(i64::from(request.limit))
         .bind(request.mark_position)
         .bind(session.offset_us)
@@ -67,16 +70,4 @@ fn claimed_run(row: &PgRow, groups: &[Group]) -> Result<ClaimedRun, Fault> {
         recoveries: row.try_get("recoveries")?,
         input: row::payload(row, "input")?,
     })
-}
-
-/// Which groups of these queues hold rows.
-pub(super) async fn ready_groups(
-    session: Session<'_>,
-    queues: Vec<Name>,
-) -> Result<Vec<Group>, Fault> {
-    let rows = sqlx::query(READY_GROUPS)
-        .bind(queues.iter().map(Name::as_str).collect::<Vec<_>>())
-        .fetch_all(&mut *session.conn)
-        .await?;
-    rows.iter().map(row::group).collect()
 }

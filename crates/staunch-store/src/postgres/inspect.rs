@@ -12,13 +12,16 @@ use super::error::Fault;
 use super::gate::count;
 use super::row;
 use super::run::{Call, PgStore, Session};
+use super::settings;
 use super::steps::step_record;
 use crate::inspect::{
     Inspect, RunFilter, RunPage, RunSummary, ShardStats, StepSummary, WorkerSummary,
 };
 use crate::status::{RunState, Status};
 use crate::store::StoreFuture;
-use crate::types::{Name, RunId, ShardKey, UnixMicros, WorkerId, WorkflowId};
+use crate::types::{
+    Name, RunId, Setting, SettingChange, SettingOutcome, ShardKey, UnixMicros, WorkerId, WorkflowId,
+};
 
 const GET_RUN: &str = include_str!("sql/get_run.sql");
 const LIST_RUNS: &str = include_str!("sql/list_runs.sql");
@@ -53,6 +56,16 @@ impl Inspect for PgStore {
 
     fn stats(&self) -> StoreFuture<ShardStats> {
         self.run(Call::read("stats"), |session| Box::pin(stats(session)))
+    }
+
+    fn settings(&self) -> StoreFuture<Vec<Setting>> {
+        self.run(Call::read("settings"), |session| Box::pin(settings::settings(session)))
+    }
+
+    fn set_setting(&self, change: SettingChange) -> StoreFuture<SettingOutcome> {
+        self.run(Call::slow_write("set_setting"), move |session| {
+            Box::pin(settings::set_setting(session, change))
+        })
     }
 }
 

@@ -9,7 +9,10 @@ use super::error::Fault;
 use super::gate::count;
 use super::row::{self, micros};
 use super::run::Session;
-use crate::types::{ClaimId, HeldClaim, Registration, RenewRequest, Renewal, RunId, WorkerId};
+use super::settings::news;
+use crate::types::{
+    ClaimId, HeldClaim, Registration, RenewRequest, Renewal, RunId, ShardNews, WorkerId,
+};
 
 const REGISTER: &str = include_str!("sql/register.sql");
 const RENEW: &str = include_str!("sql/renew.sql");
@@ -19,7 +22,7 @@ const RETIRE: &str = include_str!("sql/retire.sql");
 pub(super) async fn register(
     session: Session<'_>,
     registration: Registration,
-) -> Result<(), Fault> {
+) -> Result<ShardNews, Fault> {
     let Registration { worker, previous, lease, host, pid, version } = registration;
     let answer = row::shaped(REGISTER, &session.shape)
         .bind(worker.0)
@@ -31,7 +34,8 @@ pub(super) async fn register(
         .bind(session.offset_us)
         .fetch_one(&mut *session.conn)
         .await?;
-    session.placed(answer.try_get("shape_ok")?)
+    session.placed(answer.try_get("shape_ok")?)?;
+    news(&answer)
 }
 
 /// Renews a lease that is live, and tells what the worker holds.
@@ -57,6 +61,7 @@ pub(super) async fn renew(session: Session<'_>, request: RenewRequest) -> Result
         claims: claims.into_iter().zip(ages).map(held_claim).collect(),
         lost: lost.into_iter().map(RunId).collect(),
         workers: count(&answer, "workers")?,
+        news: news(&answer)?,
     })
 }
 

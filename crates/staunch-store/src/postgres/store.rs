@@ -5,15 +5,15 @@ use std::time::Duration;
 
 use super::run::{Call, PgStore};
 use super::{
-    audit, dequeue, enqueue, hand_back, lease, manage, prepare, promote, reclaim, results, steps,
-    topics, wake, write,
+    audit, dequeue, enqueue, groups, hand_back, lease, manage, prepare, promote, reclaim, results,
+    steps, topics, wake, write,
 };
 use crate::store::{Store, StoreFuture, WakeStream};
 use crate::types::{
     BatchOutcome, CancelOutcome, ClaimId, DequeueReply, DequeueRequest, Group, HeldRun,
-    KeyedOutcome, Name, NewRun, OrphanPage, ReclaimReply, ReclaimRequest, Registration,
-    RenewRequest, Renewal, RunId, RunResult, Shape, ShardKey, StepPage, Try, Turn, UnixMicros,
-    Wake, WorkerId, WorkflowId, WriteBatch,
+    KeyedOutcome, Look, Name, NewRun, OrphanPage, ReclaimReply, ReclaimRequest, Registration,
+    RenewRequest, Renewal, RunId, RunResult, Shape, ShardKey, ShardNews, StepPage, Try, Turn,
+    UnixMicros, Wake, WorkerId, WorkflowId, WriteBatch,
 };
 
 impl Store for PgStore {
@@ -42,9 +42,9 @@ impl Store for PgStore {
         self.run(Call::hot("dequeue"), move |session| Box::pin(dequeue::dequeue(session, request)))
     }
 
-    fn ready_groups(&self, queues: Vec<Name>) -> StoreFuture<Vec<Group>> {
+    fn ready_groups(&self, queues: Vec<Name>, look: Look) -> StoreFuture<Vec<Group>> {
         self.run(Call::hot_read("ready_groups"), move |session| {
-            Box::pin(dequeue::ready_groups(session, queues))
+            Box::pin(groups::ready_groups(session, queues, look))
         })
     }
 
@@ -74,7 +74,7 @@ impl Store for PgStore {
         self.run(Call::hot("acquit"), move |session| Box::pin(hand_back::acquit(session, runs)))
     }
 
-    fn register(&self, registration: Registration) -> StoreFuture<()> {
+    fn register(&self, registration: Registration) -> StoreFuture<ShardNews> {
         self.run(Call::lease("register"), move |session| {
             Box::pin(lease::register(session, registration))
         })
@@ -121,9 +121,7 @@ impl Store for PgStore {
     }
 
     fn results(&self, runs: Vec<RunId>) -> StoreFuture<Vec<RunResult>> {
-        self.run(Call::read("results"), move |session| {
-            Box::pin(results::results(session, runs))
-        })
+        self.run(Call::read("results"), move |session| Box::pin(results::results(session, runs)))
     }
 
     fn find(&self, shard_key: ShardKey, workflow_id: WorkflowId) -> StoreFuture<Option<RunId>> {

@@ -53,6 +53,16 @@ pub struct HeldClaim {
     pub age: Duration,
 }
 
+/// What a worker is told of the shard itself, when its session begins and at each renewal.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ShardNews {
+    /// How many workers may claim at once; `None` where nothing is set.
+    pub dequeue_locks: Option<u32>,
+    /// How many numbers of `ready` have been given out, which is about how many entries it has ever
+    /// had; the difference of two tells how many arrived between them.
+    pub ready_seq: i64,
+}
+
 /// What a renewal found.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Renewal {
@@ -66,6 +76,8 @@ pub enum Renewal {
         lost: Vec<RunId>,
         /// Live sessions on this shard, this one included; workers share maintenance by it.
         workers: u64,
+        /// What is new on the shard.
+        news: ShardNews,
     },
 }
 

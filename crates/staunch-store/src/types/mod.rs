@@ -4,6 +4,7 @@ mod dequeue;
 mod id;
 mod lease;
 mod run;
+mod setting;
 mod shape;
 mod write;
 
@@ -16,11 +17,12 @@ pub use id::{
 };
 pub use lease::{
     HeldClaim, HeldRun, OrphanPage, ReclaimReply, ReclaimRequest, Registration, RenewRequest,
-    Renewal, Turn,
+    Renewal, ShardNews, Turn,
 };
 pub use run::{
     CancelOutcome, Enqueued, Epoch, KeyedOutcome, NewRun, RunResult, StepPage, StepRecord, Try,
 };
+pub use setting::{Setting, SettingChange, SettingName, SettingOutcome};
 pub use shape::{Shape, ShardId};
 pub use write::{
     BatchOutcome, Completion, CompletionOutcome, DirectStart, Park, StartOutcome, StepOutcome,

@@ -206,14 +206,7 @@ impl Shard {
     }
 
     pub(crate) async fn register(&self, worker: WorkerId, previous: Option<WorkerId>) {
-        let registration = Registration {
-            worker,
-            previous,
-            lease: LEASE,
-            host: "host".to_owned(),
-            pid: 7,
-            version: "1.0".to_owned(),
-        };
+        let registration = registration(worker, previous);
         self.store.register(registration).await.expect("a worker registers");
     }
 
@@ -341,6 +334,17 @@ pub(crate) fn done<T>(answer: Result<Turn<T>, staunch_store::Error>) -> T {
     match answer.expect("the shard answers") {
         Turn::Done(value) => value,
         Turn::Busy => panic!("the maintenance lock is busy"),
+    }
+}
+
+pub(crate) fn registration(worker: WorkerId, previous: Option<WorkerId>) -> Registration {
+    Registration {
+        worker,
+        previous,
+        lease: LEASE,
+        host: "host".to_owned(),
+        pid: 7,
+        version: "1.0".to_owned(),
     }
 }
 

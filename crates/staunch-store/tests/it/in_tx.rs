@@ -25,7 +25,7 @@ async fn a_start_exists_when_the_callers_transaction_commits() {
     transaction.execute("insert into ledger values (1)").await.unwrap();
     enqueue_in_tx(&mut transaction, SCHEMA, &shape(), &runs).await.unwrap();
     transaction.rollback().await.unwrap();
-    assert_eq!(store.ready_groups(vec![name("default")]).await.unwrap(), []);
+    assert_eq!(store.ready_groups(vec![name("default")], crate::harness::LIVE).await.unwrap(), []);
 
     let mut transaction = conn.begin().await.unwrap();
     let outcomes = enqueue_in_tx(&mut transaction, SCHEMA, &shape(), &runs).await.unwrap();
@@ -35,7 +35,10 @@ async fn a_start_exists_when_the_callers_transaction_commits() {
         KeyedOutcome::Existing { run_id: runs[1].run_id, name: name("greet"), digest: None };
     let created = KeyedOutcome::Created;
     assert_eq!(outcomes, [created.clone(), created.clone(), created, existing]);
-    assert_eq!(store.ready_groups(vec![name("default")]).await.unwrap().len(), 1);
+    assert_eq!(
+        store.ready_groups(vec![name("default")], crate::harness::LIVE).await.unwrap().len(),
+        1
+    );
     let counts =
         "select (select count(*) from staunch.ready), (select count(*) from staunch.timer),
         (select count(*) from ledger)";

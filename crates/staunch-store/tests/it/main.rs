@@ -8,6 +8,7 @@ mod harness;
 mod harness_postgres;
 mod in_tx;
 mod migrate;
+mod old_snapshot;
 mod ownership;
 mod ownership_plans;
 mod path;

@@ -44,7 +44,7 @@ const CASES: &[(&str, &str)] = &[
         "{s}, {worker}, {worker}, 1, '{default,q1,q2}', '{1,1,1}', '{0,0,0}', 500000, 200, true, 0,
          false, 4194304",
     ),
-    ("ready_groups.sql", "'{default,q1,q2,absent}'"),
+    ("ready_groups.sql", "'{default,q1,q2,absent}', 500000, 0"),
     ("load_steps.sql", "{s}, {ids}, {zero}, 10000, 4194304"),
     (
         "write.sql",
@@ -146,6 +146,10 @@ async fn fill(conn: &mut PgConnection) {
          select run_id, 'default', run_id::text, 'greet' from fixture where n % 3 = 0",
         "insert into waiting (run_id, epoch, topic, shard_key)
          select run_id, 0, 'other', 'k' from fixture where n % 3 = 1",
+        "insert into position (written_at, seq, lane, priority, queue, worker_id)
+         select now() - n * interval '1 second', 0, 1, 0, case when n % 2 = 0 then 'default' else 'q1' end,
+           run_id
+         from fixture where n <= 10000",
         "insert into timer (due_at, run_id, epoch, shard_key)
          select now() - n * interval '1 second', run_id, 0, 'k' from fixture where n % 3 = 2",
     ];

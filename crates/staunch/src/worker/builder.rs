@@ -9,6 +9,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::core::{Core, Counts, WorkerShard};
 use super::direct::Direct;
+use super::flow::Flow;
 use super::health::{Health, WorkerStats};
 use super::stop::HandBacks;
 use super::suspects::Suspects;
@@ -165,6 +166,7 @@ fn worker_shard(shard: Arc<Shard>, settings: &Settings, closed: &CancellationTok
         listening: AtomicBool::new(false),
         live_workers: AtomicU64::new(1),
         renewal_us: AtomicU64::new(0),
+        flow: Flow::new(settings.claim_max),
     }
 }
 

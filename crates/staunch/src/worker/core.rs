@@ -8,6 +8,7 @@ use staunch_store::{HeldRun, Name, ShardId};
 use tokio::sync::Semaphore;
 use tokio_util::sync::CancellationToken;
 
+use super::flow::Flow;
 use super::suspects::Suspects;
 use crate::batch::Batcher;
 use crate::client::{ShardClient, Staunch};
@@ -50,6 +51,8 @@ pub(crate) struct WorkerShard {
     pub(crate) live_workers: AtomicU64,
     /// How long the latest renewal took, in microseconds.
     pub(crate) renewal_us: AtomicU64,
+    /// The shard's dequeue locks, and what goes through them.
+    pub(crate) flow: Flow,
 }
 
 impl WorkerShard {

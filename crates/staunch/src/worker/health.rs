@@ -6,6 +6,7 @@ use serde::Serialize;
 use staunch_store::ShardId;
 
 use super::core::Core;
+use super::flow::DequeueHealth;
 
 /// The health of a worker.
 #[derive(Clone, Debug, Serialize)]
@@ -31,6 +32,8 @@ pub struct ShardHealth {
     pub listening: bool,
     /// How long the latest renewal of the lease took, in microseconds.
     pub renewal_us: u64,
+    /// Whether its dequeue locks are enough for what arrives.
+    pub dequeue: DequeueHealth,
 }
 
 /// What a worker has done since its start.
@@ -75,6 +78,7 @@ impl Health {
                 reachable: !shard.shard.breaker.is_open(),
                 listening: shard.listening.load(Ordering::Relaxed),
                 renewal_us: shard.renewal_us.load(Ordering::Relaxed),
+                dequeue: shard.flow.health(),
             })
             .collect();
         let draining = core.is_stopping();

@@ -72,7 +72,10 @@ async fn register(
             version: core.version.clone(),
         };
         match shard.shard.call(shard.shard.store.register(registration)).await {
-            Ok(()) => return Some((worker, sent)),
+            Ok(news) => {
+                shard.flow.told(news, core.doors.clock.now());
+                return Some((worker, sent));
+            }
             Err(error) => tracing::debug!(shard = %shard.id, %error, "not registered yet"),
         }
         tokio::select! {
@@ -117,8 +120,10 @@ async fn renew_until_lost(
         };
         match renewal {
             Ok(Renewal::Lapsed) => return,
-            Ok(Renewal::Live { claims, lost, workers }) => {
-                let took = core.doors.clock.now().duration_since(sent);
+            Ok(Renewal::Live { claims, lost, workers, news }) => {
+                let now = core.doors.clock.now();
+                let took = now.duration_since(sent);
+                shard.flow.told(news, now);
                 let micros = u64::try_from(took.as_micros()).unwrap_or(u64::MAX);
                 shard.renewal_us.store(micros, Ordering::Relaxed);
                 shard.live_workers.store(workers.max(1), Ordering::Relaxed);

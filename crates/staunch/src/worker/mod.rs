@@ -3,6 +3,7 @@
 mod builder;
 mod core;
 mod direct;
+mod flow;
 mod groups;
 mod health;
 mod lease;
@@ -12,10 +13,12 @@ mod pace;
 #[cfg(feature = "probe")]
 mod probe;
 mod run;
+mod scan;
 mod stop;
 mod suspects;
 mod visit;
 mod walk;
 
 pub use builder::{Worker, WorkerBuilder};
+pub use flow::DequeueHealth;
 pub use health::{Health, ShardHealth, WorkerStats};

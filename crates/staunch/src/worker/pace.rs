@@ -29,7 +29,7 @@ const LOOKS: [(Duration, Look); 3] = [
 /// snapshot keeps in its way.
 const LOOK_SHARE: u32 = 20;
 /// However large the fleet, each worker looks back at least so much more rarely.
-const SHARING_MAX: u32 = 30;
+pub(crate) const SHARING_MAX: u32 = 30;
 
 /// What a visit brought.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -50,6 +50,10 @@ pub(crate) struct Start {
 }
 
 impl Start {
+    /// A look back that is due for a reason of its own.
+    pub(crate) const EVERYTHING: Self =
+        Self { look: Look::Everything, back: Some(LOOKS.len() - 1) };
+
     /// Whether it is where visits usually start: only such a one may mark a position.
     pub(crate) fn is_usual(self) -> bool {
         self.back.is_none()

@@ -5,14 +5,14 @@ use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use staunch_store::{
-    ClaimId, ClaimedRun, DequeueReply, DequeueRequest, Group, HeldRun, StepRecord,
+    ClaimId, ClaimedRun, DequeueReply, DequeueRequest, Group, HeldRun, Look, StepRecord,
 };
 use tokio::sync::OwnedSemaphorePermit;
 use tracing::Instrument;
 use uuid::Uuid;
 
 use super::core::{Core, Counts, WorkerShard};
-use super::pace::{Start, Visited};
+use super::pace::Visited;
 use super::run::{Launch, launch};
 use crate::control::{Control, Verdict};
 use crate::session::{Session, Taken};
@@ -29,7 +29,7 @@ pub(crate) struct Visit {
     /// Which dequeue lock to try.
     pub(crate) slot: u32,
     pub(crate) groups: Vec<Group>,
-    pub(crate) start: Start,
+    pub(crate) look: Look,
     pub(crate) mark_position: bool,
     pub(crate) suspect: bool,
     /// A slot per run that may come back.
@@ -40,7 +40,6 @@ pub(crate) struct Visit {
 pub(crate) struct Report {
     pub(crate) shard: usize,
     pub(crate) slot: u32,
-    pub(crate) start: Start,
     pub(crate) visited: Visited,
     pub(crate) took: Duration,
     pub(crate) groups: Vec<Group>,
@@ -51,7 +50,7 @@ pub(crate) struct Report {
 pub(crate) async fn visit(core: &Arc<Core>, index: usize, visit: Visit) -> Report {
     let shard = &core.shards[index];
     let started = core.doors.clock.now();
-    let Visit { slot, start, suspect, .. } = visit;
+    let Visit { slot, suspect, .. } = visit;
     let (visited, groups) = match shard.session.get() {
         Some(session) => {
             let span =
@@ -64,7 +63,7 @@ pub(crate) async fn visit(core: &Arc<Core>, index: usize, visit: Visit) -> Repor
         core.suspects.asked(None, core.doors.clock.now());
     }
     let took = core.doors.clock.now().duration_since(started);
-    Report { shard: index, slot, start, visited, took, groups, suspect }
+    Report { shard: index, slot, visited, took, groups, suspect }
 }
 
 async fn claim(
@@ -81,7 +80,7 @@ async fn claim(
         slot: visit.slot,
         groups: visit.groups,
         limit,
-        look: visit.start.look,
+        look: visit.look,
         mark_position: visit.mark_position,
         // A claim of several runs tells nothing about any one of them.
         alone: limit == 1 && core.is_idle(),

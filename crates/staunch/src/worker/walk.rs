@@ -1,26 +1,26 @@
 //! The walk over the shards: in a fresh random order each lap, without waiting for a claim before
 //! the next shard is visited, so that a slow shard keeps nobody waiting.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use futures_util::stream::{FuturesUnordered, StreamExt};
-use staunch_store::{Group, LANE_SUSPECT};
+use staunch_store::{Group, LANE_SUSPECT, Look};
 use tokio::sync::{OwnedSemaphorePermit, mpsc};
 use tokio::time::Instant;
 
-use super::core::Core;
+use super::core::{Core, WorkerShard};
 use super::groups::Groups;
-use super::pace::{Pace, Visited};
+use super::pace::{Pace, Start, Visited};
+use super::scan::{Found, Scans, scan};
 use super::suspects::{Turn, Waiting};
 use super::visit::{Report, Visit, visit};
 use crate::topology::Permission;
 
 /// A position row is written at most so often.
 const POSITION_EVERY: Duration = Duration::from_millis(20);
-/// A shard is asked so often which groups hold rows.
-const SCAN_EVERY: Duration = Duration::from_secs(5);
 /// The walk looks round at least so often.
 const LONGEST_WAIT: Duration = Duration::from_secs(1);
 /// How long a starved walk gathers free slots before it claims for a few.
@@ -29,12 +29,22 @@ const GATHER: Duration = Duration::from_millis(1);
 struct Place {
     pace: Pace,
     groups: Groups,
-    /// The dequeue locks of the visits under way.
-    visiting: Vec<u32>,
+    visiting: Vec<UnderWay>,
     next_position: Instant,
-    next_scan: Instant,
+    scans: Scans,
     /// Runs to ask for; smaller after a claim that failed, which may have asked for too much.
     claim: u32,
+}
+
+/// A visit whose report has not come.
+struct UnderWay {
+    /// Which dequeue lock it tries.
+    slot: u32,
+    start: Start,
+    /// How many runs it may bring.
+    asked: u32,
+    /// The groups for which it looks at everything.
+    buried: BTreeSet<Group>,
 }
 
 /// Walks until the worker drains.
@@ -45,16 +55,16 @@ pub(crate) async fn walk(core: Arc<Core>) {
         groups: Groups::new(core.queues.clone()),
         visiting: Vec::new(),
         next_position: now,
-        next_scan: now,
+        scans: Scans::new(now),
         claim: core.settings.claim_max,
     };
     let mut places: Vec<Place> = core.shards.iter().map(|_| place()).collect();
     let (reports, mut arriving) = mpsc::unbounded_channel();
-    let (scans, mut scanned) = mpsc::unbounded_channel();
+    let (found, mut scanned) = mpsc::unbounded_channel();
     loop {
         let now = core.doors.clock.now();
         review_suspect(&core, now);
-        let starved = lap(&core, &mut places, &reports, &scans);
+        let starved = lap(&core, &mut places, &reports, &found);
         for shard in &core.shards {
             shard.shard.wakes.saturated(starved);
         }
@@ -74,10 +84,7 @@ pub(crate) async fn walk(core: Arc<Core>) {
             () = core.drain.cancelled() => return,
             () = core.closed.cancelled() => return,
             Some(report) = arriving.recv() => note(&core, &mut places, report),
-            Some((index, groups)) = scanned.recv() => {
-                let place: &mut Place = &mut places[index];
-                place.groups.note(groups, core.doors.clock.now());
-            }
+            Some(found) = scanned.recv() => note_groups(&core, &mut places, found),
             Some(index) = wakes.next() => hear(&core, index, &mut places[index]),
             () = gather(&core), if starved => {}
             () = core.doors.clock.sleep_until(next), if !starved => {}
@@ -121,7 +128,7 @@ fn lap(
     core: &Arc<Core>,
     places: &mut [Place],
     reports: &mpsc::UnboundedSender<Report>,
-    scans: &mpsc::UnboundedSender<(usize, Vec<Group>)>,
+    found: &mpsc::UnboundedSender<Found>,
 ) -> bool {
     let now = core.doors.clock.now();
     let due = |place: &Place| place.visiting.is_empty() && place.pace.next() <= now;
@@ -137,11 +144,11 @@ fn lap(
     let mut asked_for_suspect = false;
     for index in order {
         let place = &mut places[index];
-        if now >= place.next_scan {
-            place.next_scan = now + core.doors.rng.jitter(SCAN_EVERY, 0.5);
-            scan(core, index, scans);
+        let workers = core.shards[index].live_workers.load(Ordering::Relaxed);
+        if let Some(look) = place.scans.due(&core.doors, workers) {
+            scan(core, index, look, found);
         }
-        let due = due(place) || (turn == Turn::Usual && may_join(core, index, place, now));
+        let due = due(place) || (turn == Turn::Usual && may_join(&core.shards[index], place, now));
         let for_suspect = turn == Turn::Suspect && due && place.groups.has_suspects();
         if !for_suspect && (turn != Turn::Usual || !due) {
             if turn != Turn::Usual && due {
@@ -183,18 +190,22 @@ fn send(
     let now = core.doors.clock.now();
     let groups =
         if suspect { place.groups.suspects() } else { place.groups.usual(&core.doors.rng, now) };
-    let start = if place.visiting.is_empty() {
+    let buried = place.groups.take_buried(suspect);
+    let start = if !buried.is_empty() {
+        Start::EVERYTHING
+    } else if place.visiting.is_empty() {
         place.pace.start(now, core.shards[index].workers())
     } else {
         place.pace.usual_start()
     };
-    let slot = free_slot(core, &place.visiting);
-    place.visiting.push(slot);
+    let slot = free_slot(core, &core.shards[index], &place.visiting);
+    let asked = u32::try_from(slots.num_permits()).unwrap_or(u32::MAX);
+    place.visiting.push(UnderWay { slot, start, asked, buried });
     let mark_position = start.is_usual() && now >= place.next_position;
     if mark_position {
         place.next_position = now + POSITION_EVERY;
     }
-    let asked = Visit { slot, groups, start, mark_position, suspect, slots };
+    let asked = Visit { slot, groups, look: start.look, mark_position, suspect, slots };
     let (task_core, reports) = (core.clone(), reports.clone());
     core.counts.visits.fetch_add(1, Ordering::AcqRel);
     core.doors.tasks.spawn(async move {
@@ -207,18 +218,19 @@ fn send(
 
 /// Whether a second visit may go beside one under way: a claim waits for its commit, and where there
 /// is a backlog and nobody else wants the other locks, the next one need not wait for it.
-fn may_join(core: &Core, index: usize, place: &Place, now: Instant) -> bool {
-    let locks = core.settings.dequeue_locks / core.shards[index].workers();
+fn may_join(shard: &WorkerShard, place: &Place, now: Instant) -> bool {
+    let locks = shard.flow.locks() / shard.workers();
     let under_way = u32::try_from(place.visiting.len()).unwrap_or(u32::MAX);
     let join = under_way == 1 && under_way < locks;
     join && place.pace.has_backlog() && place.pace.next() <= now
 }
 
-/// A random one of the dequeue locks that this worker does not hold.
-fn free_slot(core: &Core, held: &[u32]) -> u32 {
-    let locks = core.settings.dequeue_locks;
-    let free: Vec<u32> = (0..locks).filter(|slot| !held.contains(slot)).collect();
-    let choice = core.doors.rng.below(free.len() as u64);
+/// A random one of the dequeue locks that this worker does not try already.
+fn free_slot(core: &Core, shard: &WorkerShard, tried: &[UnderWay]) -> u32 {
+    let free: Vec<u32> = (0..shard.flow.locks())
+        .filter(|slot| tried.iter().all(|visit| visit.slot != *slot))
+        .collect();
+    let choice = core.doors.rng.below((free.len() as u64).max(1));
     free.get(usize::try_from(choice).unwrap_or(0)).copied().unwrap_or(0)
 }
 
@@ -232,27 +244,27 @@ fn may_visit(core: &Core, index: usize, place: &mut Place) -> bool {
     allowed
 }
 
-/// Asks a shard which groups hold rows: the net under wake-ups.
-fn scan(core: &Arc<Core>, index: usize, scans: &mpsc::UnboundedSender<(usize, Vec<Group>)>) {
-    let shard = core.shards[index].shard.clone();
-    if shard.breaker.is_open() {
-        return;
+fn note_groups(core: &Core, places: &mut [Place], found: Found) {
+    let Found { index, look, groups } = found;
+    let (place, now) = (&mut places[index], core.doors.clock.now());
+    match look {
+        Look::Everything => place.groups.note_everything(groups, now),
+        Look::Since(_) => place.groups.note(groups, now),
     }
-    let (queues, scans) = (core.queues.clone(), scans.clone());
-    core.doors.tasks.spawn(async move {
-        match shard.call(shard.store.ready_groups(queues)).await {
-            Ok(groups) if groups.is_empty() => {}
-            Ok(groups) => drop(scans.send((index, groups))),
-            Err(error) => tracing::debug!(shard = %shard.id, %error, "groups not read"),
-        }
-    });
 }
 
 fn note(core: &Core, places: &mut [Place], report: Report) {
-    let Report { shard, slot, start, visited, took, groups, suspect } = report;
+    let Report { shard, slot, visited, took, groups, suspect } = report;
     let place = &mut places[shard];
-    place.visiting.retain(|held| *held != slot);
+    let Some(visit) = place.visiting.iter().position(|visit| visit.slot == slot) else { return };
+    let UnderWay { start, asked, buried, .. } = place.visiting.swap_remove(visit);
     place.pace.started(start, took);
+    if matches!(visited, Visited::LockLost | Visited::Failed) {
+        place.groups.bury(buried);
+    }
+    if !suspect {
+        core.shards[shard].flow.visited(visited, asked, took);
+    }
     place.claim = match visited {
         Visited::Failed => (place.claim / 2).max(1),
         Visited::LockLost => place.claim,

@@ -4,6 +4,7 @@
 
 mod basics;
 mod drain;
+mod locks;
 #[cfg(feature = "probe")]
 mod probe;
 mod steps;

@@ -4,6 +4,7 @@
 
 mod cluster;
 mod in_tx;
+mod locks;
 mod lost_replies;
 mod placement;
 mod runs;

@@ -7,10 +7,11 @@ use futures_util::FutureExt;
 use staunch::store::memory::MemoryStore;
 use staunch::store::{
     BatchOutcome, CancelOutcome, ClaimId, DequeueReply, DequeueRequest, Error, ErrorKind, Group,
-    HeldRun, Inspect, KeyedOutcome, Name, NewRun, OrphanPage, ReclaimReply, ReclaimRequest,
-    Registration, RenewRequest, Renewal, RunFilter, RunId, RunPage, RunResult, RunSummary, Shape,
-    ShardKey, ShardStats, StepPage, StepSummary, Store, StoreFuture, Try, Turn, UnixMicros, Wake,
-    WakeStream, WorkerId, WorkerSummary, WorkflowId, WriteBatch,
+    HeldRun, Inspect, KeyedOutcome, Look, Name, NewRun, OrphanPage, ReclaimReply, ReclaimRequest,
+    Registration, RenewRequest, Renewal, RunFilter, RunId, RunPage, RunResult, RunSummary, Setting,
+    SettingChange, SettingOutcome, Shape, ShardKey, ShardNews, ShardStats, StepPage, StepSummary,
+    Store, StoreFuture, Try, Turn, UnixMicros, Wake, WakeStream, WorkerId, WorkerSummary,
+    WorkflowId, WriteBatch,
 };
 use tokio::sync::oneshot;
 
@@ -202,8 +203,8 @@ impl Store for FaultyStore {
         )
     }
 
-    fn ready_groups(&self, queues: Vec<Name>) -> StoreFuture<Vec<Group>> {
-        self.read("ready_groups", move |store| store.ready_groups(queues))
+    fn ready_groups(&self, queues: Vec<Name>, look: Look) -> StoreFuture<Vec<Group>> {
+        self.read("ready_groups", move |store| store.ready_groups(queues, look))
     }
 
     fn load_steps(&self, runs: Vec<RunId>, after: Option<(RunId, i64)>) -> StoreFuture<StepPage> {
@@ -260,12 +261,12 @@ impl Store for FaultyStore {
         )
     }
 
-    fn register(&self, registration: Registration) -> StoreFuture<()> {
+    fn register(&self, registration: Registration) -> StoreFuture<ShardNews> {
         let known = registration.clone();
         self.change(
             "register",
             move |store| store.register(registration),
-            move |audit, place, _, ()| audit.registered(place, &known),
+            move |audit, place, _, _| audit.registered(place, &known),
         )
     }
 
@@ -408,5 +409,13 @@ impl Inspect for FaultyStore {
 
     fn stats(&self) -> StoreFuture<ShardStats> {
         self.read("stats", Inspect::stats)
+    }
+
+    fn settings(&self) -> StoreFuture<Vec<Setting>> {
+        self.read("settings", Inspect::settings)
+    }
+
+    fn set_setting(&self, change: SettingChange) -> StoreFuture<SettingOutcome> {
+        self.change("set_setting", move |store| store.set_setting(change), |_, _, _, _| {})
     }
 }

@@ -16,6 +16,8 @@ pub(crate) struct Profile {
     pub(crate) unrest: Duration,
     pub(crate) lease: Duration,
     pub(crate) settings: Settings,
+    /// A setting of every shard.
+    pub(crate) dequeue_locks: u64,
     /// Calls in a thousand that suffer something.
     pub(crate) rates: Rates,
     /// Faults of whole processes and shards.
@@ -67,7 +69,7 @@ impl Profile {
         settings.audit_interval_ms = 3_000;
         settings.concurrency = number(pick(&[1, 3, 20, 1_000]));
         settings.claim_max = number(pick(&[1, 5, 200]));
-        settings.dequeue_locks = number(pick(&[1, 2]));
+        let dequeue_locks = pick(&[1, 2]);
         settings.idle_poll_ms = pick(&[50, 200]);
         let processes = pick(&[2, 2, 3, 4]);
         let orders = pick(&[12, 30, 60, 150]);
@@ -102,6 +104,7 @@ impl Profile {
             step_ms: pick(&[50, 400, settings.lease_ms * 2]).min(longest_step),
             burst_ms: pick(&[1, 1, 100, 700]),
             settings,
+            dequeue_locks,
         }
     }
 

@@ -192,7 +192,7 @@ fn assert_caught(mutant: Mutant, seeds: u64, verdict: &str) {
 
 #[test]
 fn the_checker_catches_completions_of_any_epoch() {
-    assert_caught(Mutant::AnyEpochCompletes, 150, "ended run");
+    assert_caught(Mutant::AnyEpochCompletes, 400, "ended run");
 }
 
 #[test]

@@ -5,14 +5,15 @@ use std::sync::Arc;
 use std::sync::mpsc::RecvTimeoutError;
 use std::time::Duration;
 
+use staunch::store::Inspect as _;
 use staunch::store::door::{Rng, Tasks};
 use staunch::store::memory::{HeldLock, MemoryStore};
-use staunch::{Settings, Shape, ShardId, ShardStore, Staunch, Worker};
+use staunch::{SettingChange, SettingName, Settings, Shape, ShardId, ShardStore, Staunch, Worker};
 use tokio::time::Instant;
 
 use crate::check;
 use crate::client;
-use crate::faulty::FaultyStore;
+use crate::faulty::{FaultyStore, at_once};
 use crate::jobs::{Life, plain, poison, rare};
 use crate::mutant::Mutant;
 use crate::profile::{Order, Profile, index, number};
@@ -104,7 +105,11 @@ impl World {
         let store = |shard| {
             let cluster_id = "5f0c3b1e-0000-4000-8000-000000000001".parse().unwrap();
             let shape = Shape { cluster_id, shard: ShardId(shard), shards, generation: 1 };
-            (MemoryStore::new(shape, doors.clone()), shape)
+            let store = MemoryStore::new(shape, doors.clone());
+            let (name, value) =
+                (SettingName::DequeueLocks, sim.profile.dequeue_locks.cast_signed());
+            at_once(store.set_setting(SettingChange { name, value, seen: 0 })).unwrap();
+            (store, shape)
         };
         let stores: Vec<_> = (0..shards).map(store).collect();
         let observer = connect(&sim, &stores, 0);

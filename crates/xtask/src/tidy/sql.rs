@@ -25,6 +25,7 @@ const SWEEPS: &[(&str, &str)] = &[
     ("prune_positions", "removes old positions of the whole shard"),
     ("ready_groups", "finds what the whole shard holds to do"),
     ("look_up_runs", "reads runs by run_id, which is unique on the shard"),
+    ("list_settings", "lists the whole shard, for people"),
     ("list_topics", "lists the whole shard, for people"),
     ("list_workers", "lists the whole shard, for people"),
     ("stats", "counts the whole shard, for people"),

@@ -1,5 +1,5 @@
 -- Store::register: a worker's session begins; the one that the process had before ends uncharged.
--- Primary key of worker, shard-wide (shard_key is always ''). $10 moves now() in tests, 0 otherwise.
+-- Primary keys of worker and setting, shard-wide (shard_key is always ''). $10 moves now() in tests, 0 otherwise.
 -- former: the process lives, so what the reaper finds of its old session is handed back uncharged.
 -- Its row may be gone already; then the claims were handed back already.
 -- Safe when run by many: session ids are the workers' own, and a repeated one fails the statement.
@@ -28,4 +28,8 @@ stored as (
   from state s
   where s.shape_ok
 )
-select shape_ok from state
+select
+  s.shape_ok,
+  (select t.value from setting t where t.name = 'dequeue_locks') as dequeue_locks,
+  coalesce(pg_sequence_last_value('ready_seq'::regclass), 0) as ready_seq
+from state s

@@ -1,10 +1,12 @@
 -- Store::renew: a lease goes on, only while it has not ended; what the worker holds comes back.
--- Primary keys: worker, claim (all of one worker), workflow (one probe for each run to be checked).
+-- Primary keys: worker, claim (all of one worker), workflow (one probe for each run to be checked),
+-- setting (one probe).
 -- renewed: an end farther away than two leases last is not believed; only a clock that stepped back
 -- makes one, and it would keep a dead worker's runs for as long. The second one is slack, since
 -- now() may be older than what is compared with it.
 -- lost: the probes are lateral, so that no plan reads the whole table for them.
 -- workers: all of worker, which holds a row for each process.
+-- ready_seq: read without a scan; the difference of two renewals tells what arrived between them.
 -- Shard-wide (shard_key is always ''). $5 moves now() in tests, 0 otherwise.
 -- Safe when run by many: it changes the worker's own row; a row that the reaper has marked is not
 -- renewed any more, also when that mark was committed while this statement waited for it.
@@ -58,5 +60,7 @@ select
     select count(*)
     from (select w.lapsed_at, w.expires_at from worker w order by w.worker_id) w
     where w.lapsed_at is null and w.expires_at > s.at
-  ) as workers
+  ) as workers,
+  (select t.value from setting t where t.name = 'dequeue_locks') as dequeue_locks,
+  coalesce(pg_sequence_last_value('ready_seq'::regclass), 0) as ready_seq
 from state s

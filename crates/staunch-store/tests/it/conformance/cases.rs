@@ -80,6 +80,8 @@ cases! {
         a_claim_holds_no_more_than_a_few_megabytes,
         what_a_claim_had_no_room_for_is_anybodys,
         the_groups_that_hold_rows_are_named,
+        groups_are_found_between_and_behind_those_with_a_mark,
+        a_group_with_a_late_commit_is_seen_by_looking_earlier,
     }
     steps {
         steps_come_back_by_run_and_number,
@@ -204,6 +206,14 @@ cases! {
         lists_can_be_filtered,
         recorded_steps_are_listed_by_number,
         what_there_is_is_counted,
+    }
+    settings {
+        a_shard_holds_no_settings_at_first,
+        a_setting_changes_only_for_who_has_seen_its_version,
+        of_two_changes_at_once_one_wins,
+        a_value_that_is_not_allowed_is_refused_by_name,
+        a_worker_is_told_the_dequeue_locks,
+        a_worker_is_told_how_many_entries_there_were,
     }
     wake {
         every_listener_hears_what_is_told,

@@ -3,8 +3,8 @@
 use std::time::Duration;
 
 use staunch_store::{
-    DequeueReply, DequeueRequest, ErrorKind, Group, LANE_NEW, LANE_RESUMED, NewRun, RunId, Try,
-    WorkerId,
+    DequeueReply, DequeueRequest, ErrorKind, Group, LANE_NEW, LANE_RESUMED, Look, NewRun, RunId,
+    Try, WorkerId,
 };
 
 use crate::harness::{LIVE, RECENT, Shard, done, group, held, ids, name};
@@ -263,11 +263,61 @@ pub(super) async fn the_groups_that_hold_rows_are_named(shard: &Shard) {
     }
     shard.store.enqueue(runs, Try::First).await.unwrap();
     let queues = vec![name("third"), name("default"), name("unknown")];
-    let mut groups = shard.store.ready_groups(queues).await.unwrap();
-    groups.sort();
     let third = Group { queue: name("third"), lane: LANE_NEW, priority: -1 };
-    assert_eq!(groups, [group(LANE_RESUMED, 0), group(LANE_NEW, 3), third]);
-    assert_eq!(shard.store.ready_groups(Vec::new()).await.unwrap(), []);
+    let expected = [group(LANE_RESUMED, 0), group(LANE_NEW, 3), third];
+    for look in [LIVE, RECENT, Look::Everything] {
+        let mut groups = shard.store.ready_groups(queues.clone(), look).await.unwrap();
+        groups.sort();
+        assert_eq!(groups, expected);
+        assert_eq!(shard.store.ready_groups(Vec::new(), look).await.unwrap(), []);
+    }
+}
+
+/// Which of the default queue's groups hold rows, for a look.
+async fn seen(shard: &Shard, look: Look) -> Vec<Group> {
+    let mut groups = shard.store.ready_groups(vec![name("default")], look).await.unwrap();
+    groups.sort();
+    groups
+}
+
+pub(super) async fn groups_are_found_between_and_behind_those_with_a_mark(shard: &Shard) {
+    let worker = shard.worker().await;
+    let of = |priority| NewRun { priority, ..shard.run() };
+    let marked = [group(LANE_NEW, -2), group(LANE_NEW, 2)];
+    shard.store.enqueue(vec![of(-2), of(2)], Try::First).await.unwrap();
+    let (look, groups) = (LIVE, marked.to_vec());
+    let mark = DequeueRequest { look, groups, mark_position: true, ..shard.visit(worker) };
+    assert_eq!(shard.claim_by(&mark).await.len(), 2);
+    shard.advance(Duration::from_secs(1));
+    assert_eq!(seen(shard, LIVE).await, [], "they are empty");
+    let (resumed, _) = shard.one_claimed(worker).await;
+    shard.store.hand_back(vec![resumed]).await.unwrap();
+    let priorities = [i16::MIN, -3, -1, 0, 2, 3, i16::MAX];
+    shard.store.enqueue(priorities.map(of).to_vec(), Try::First).await.unwrap();
+    let mut expected = vec![group(LANE_RESUMED, 0)];
+    expected.extend(priorities.map(|priority| group(LANE_NEW, priority)));
+    for look in [LIVE, RECENT, Look::Everything] {
+        assert_eq!(seen(shard, look).await, expected, "{look:?}");
+    }
+}
+
+pub(super) async fn a_group_with_a_late_commit_is_seen_by_looking_earlier(shard: &Shard) {
+    let worker = shard.worker().await;
+    let late = shard.begin_late(shard.run()).await;
+    shard.enqueued(1).await;
+    let mark = DequeueRequest { look: LIVE, mark_position: true, ..shard.visit(worker) };
+    shard.claim_by(&mark).await;
+    late.commit().await;
+    let expected = [group(LANE_NEW, 0)];
+    assert_eq!(seen(shard, LIVE).await, expected, "the mark is too young to count");
+    shard.advance(Duration::from_secs(1));
+    assert_eq!(seen(shard, LIVE).await, [], "what lies before the mark is not looked at");
+    assert_eq!(seen(shard, RECENT).await, expected);
+    shard.advance(Duration::from_secs(5));
+    assert_eq!(seen(shard, RECENT).await, []);
+    assert_eq!(seen(shard, Look::Everything).await, expected);
+    shard.enqueued(1).await;
+    assert_eq!(seen(shard, LIVE).await, expected, "what came behind the mark is seen");
 }
 
 /// Stores runs with inputs of so many kilobytes, one call each.

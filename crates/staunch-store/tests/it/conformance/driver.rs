@@ -189,7 +189,9 @@ impl<'a> Driver<'a> {
             pid: 1,
             version: "1".to_owned(),
         };
-        self.same(|store| store.register(registration.clone()), |()| ()).await.unwrap();
+        self.same(|store| store.register(registration.clone()), |news| news.dequeue_locks)
+            .await
+            .unwrap();
     }
 
     async fn register_again(&mut self, a: u8, b: u8) {
@@ -334,7 +336,7 @@ impl<'a> Driver<'a> {
         let request = RenewRequest { worker, check };
         let visible = |renewal| match renewal {
             Renewal::Lapsed => None,
-            Renewal::Live { claims, lost, workers } => {
+            Renewal::Live { claims, lost, workers, .. } => {
                 let claims = claims.into_iter().map(|claim| claim.claim).collect();
                 Some((in_order::<ClaimId>(claims), in_order(lost), workers))
             }
@@ -409,7 +411,11 @@ impl<'a> Driver<'a> {
         self.same(|store| store.load_steps(runs.clone(), None), |page| page.steps).await.unwrap();
         self.same(|store| store.results(runs.clone()), |results| results).await.unwrap();
         let queues = vec![name("default")];
-        self.same(|store| store.ready_groups(queues.clone()), in_order).await.unwrap();
+        // Every mark is then older than any look cares for.
+        self.advance(1);
+        for look in [LIVE, RECENT, Look::Everything] {
+            self.same(|store| store.ready_groups(queues.clone(), look), in_order).await.unwrap();
+        }
         let sessions = |workers: Vec<staunch_store::WorkerSummary>| {
             let session = |worker: staunch_store::WorkerSummary| {
                 (worker.worker, worker.live, worker.held_runs)

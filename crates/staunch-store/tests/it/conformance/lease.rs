@@ -54,7 +54,8 @@ pub(super) async fn renewal_tells_the_claims_with_their_age(shard: &Shard) {
     shard.advance(Duration::from_secs(9));
     let (_, second) = shard.one_claimed(worker).await;
     shard.one_claimed(other).await;
-    let Renewal::Live { mut claims, lost, workers } = shard.renew(worker, Vec::new()).await else {
+    let Renewal::Live { mut claims, lost, workers, .. } = shard.renew(worker, Vec::new()).await
+    else {
         panic!("the lease is live");
     };
     claims.sort();

@@ -15,6 +15,7 @@ mod manage;
 mod op;
 mod random;
 mod reclaim;
+mod settings;
 mod shape;
 mod starts;
 mod steps;

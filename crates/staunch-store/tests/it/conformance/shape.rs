@@ -4,13 +4,13 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use staunch_store::{
-    DirectStart, ErrorKind, HeldRun, Registration, RenewRequest, RunResult, Shape, ShardId,
-    StepRecord, Try, WorkerId, WriteBatch,
+    DirectStart, ErrorKind, HeldRun, RenewRequest, RunResult, SettingChange, SettingName, Shape,
+    ShardId, StepRecord, Try, WorkerId, WriteBatch,
 };
 use uuid::Uuid;
 
 use crate::harness::{
-    LEASE, Shard, Subject, batch, key, name, park, reclaim_request, shape, step, success,
+    Shard, Subject, batch, key, name, park, reclaim_request, registration, shape, step, success,
 };
 
 pub(super) async fn the_shape_is_read_whatever_was_expected(shard: &Shard) {
@@ -59,6 +59,8 @@ async fn filled(shard: &Shard) -> Before {
     delayed.delay = Some(Duration::ZERO);
     shard.store.enqueue(vec![delayed], Try::First).await.unwrap();
     let ready = shard.enqueued(1).await[0];
+    let change = SettingChange { name: SettingName::DequeueLocks, value: 3, seen: 0 };
+    shard.store.set_setting(change).await.unwrap();
     Before { worker, idle, ready, running, claim: visit.claim }
 }
 
@@ -71,7 +73,8 @@ async fn picture(shard: &Shard) -> String {
     let workers = shard.store.list_workers().await.unwrap();
     let mut stats = shard.store.stats().await.unwrap();
     stats.oldest_ready_us = None;
-    format!("{runs:#?} {steps:#?} {workers:#?} {stats:#?}")
+    let settings = shard.store.settings().await.unwrap();
+    format!("{runs:#?} {steps:#?} {workers:#?} {stats:#?} {settings:#?}")
 }
 
 /// Tries every write, and every read that decides something, by a wrong handle and checks that each is refused.
@@ -89,14 +92,9 @@ async fn try_everything(shard: &Shard, wrong: &Arc<dyn Subject>, before: &Before
     }
     let keyed = shard.keyed("acme", "order");
     let delayed = staunch_store::NewRun { delay: Some(Duration::from_secs(9)), ..shard.run() };
-    let registration = Registration {
-        worker: shard.new_worker(),
-        previous: Some(worker),
-        lease: LEASE,
-        host: "host".to_owned(),
-        pid: 7,
-        version: "1.0".to_owned(),
-    };
+    let registration = registration(shard.new_worker(), Some(worker));
+    let change = SettingChange { name: SettingName::DequeueLocks, value: 9, seen: 0 };
+    let raise = SettingChange { seen: 1, ..change };
     let steps: Vec<StepRecord> = vec![step(one.run_id, 0, 0, "x")];
     let start = DirectStart { claim: shard.new_claim(), runs: vec![shard.run()] };
     let one_step = WriteBatch { steps: steps.clone(), ..batch(worker) };
@@ -129,6 +127,8 @@ async fn try_everything(shard: &Shard, wrong: &Arc<dyn Subject>, before: &Before
         wake_topics(vec![name("topic")], 10);
         audit_orphans(Duration::ZERO, None, true);
         cancel(vec![*ready]);
+        set_setting(change);
+        set_setting(raise);
         load_steps(vec![one.run_id], None);
         results(vec![one.run_id]);
         find(key("acme"), staunch_store::WorkflowId::new("order").unwrap());
