@@ -10,6 +10,10 @@ use clap::Parser;
 
 use crate::args::Args;
 
+/// Runs end on other threads than they began on, which costs the C library's allocator its locks.
+#[global_allocator]
+static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
+
 #[tokio::main]
 async fn main() -> ExitCode {
     let args = Args::parse();

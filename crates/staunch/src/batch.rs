@@ -7,6 +7,8 @@ use std::future::Future;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
+use futures_util::FutureExt;
+use futures_util::future::Either;
 use staunch_store::door::Tasks;
 use tokio::sync::{Notify, OwnedSemaphorePermit, Semaphore, oneshot};
 use tokio_util::sync::CancellationToken;
@@ -95,38 +97,46 @@ impl<T: Send + 'static, R: Send + 'static> Batcher<T, R> {
         Self { inner }
     }
 
-    /// Hands over an item of about `bytes` bytes and waits for its outcome; `None` when the process
-    /// is shutting down.
-    pub(crate) async fn submit(&self, item: T, bytes: usize) -> Option<R> {
-        let place = self.place().await?;
-        self.submit_at(place, item, bytes).await
+    /// Hands over an item of about `bytes` bytes, at once when there is a place; resolves to its
+    /// outcome, or to `None` when the process is shutting down.
+    pub(crate) fn submit(
+        &self,
+        item: T,
+        bytes: usize,
+    ) -> impl Future<Output = Option<R>> + use<T, R> {
+        match self.inner.places.clone().try_acquire_owned() {
+            Ok(place) => Either::Left(self.submit_at(place, item, bytes)),
+            Err(_) => {
+                // Rare, so that the future of a usual caller stays small.
+                let batcher = self.clone();
+                Either::Right(Box::pin(async move {
+                    let place = batcher.place().await?;
+                    batcher.submit_at(place, item, bytes).await
+                }))
+            }
+        }
     }
 
     /// Waits for a place among the waiting items; nothing is handed over yet.
     pub(crate) async fn place(&self) -> Option<OwnedSemaphorePermit> {
-        match self.inner.places.clone().try_acquire_owned() {
-            Ok(place) => Some(place),
-            Err(_) => self.inner.places.clone().acquire_owned().await.ok(),
-        }
+        self.inner.places.clone().acquire_owned().await.ok()
     }
 
     /// [`Batcher::submit`] in a place that was waited for.
-    pub(crate) async fn submit_at(
+    pub(crate) fn submit_at(
         &self,
         place: OwnedSemaphorePermit,
         item: T,
         bytes: usize,
-    ) -> Option<R> {
+    ) -> impl Future<Output = Option<R>> + use<T, R> {
         let (reply, outcome) = oneshot::channel();
-        {
-            let mut queue = self.inner.queue();
-            if queue.closed {
-                return None;
-            }
+        let mut queue = self.inner.queue();
+        if !queue.closed {
             queue.pending.push(Pending { item, bytes: bytes + 1, reply, place });
         }
+        drop(queue);
         self.inner.arrived.notify_one();
-        outcome.await.ok()
+        outcome.map(Result::ok)
     }
 
     /// Makes a writer flush although nothing arrived.
@@ -147,9 +157,9 @@ async fn write<T: Send + 'static, R: Send + 'static, F: Flush<T, R>>(
             () = inner.arrived.notified() => {}
             () = closed.cancelled() => break,
         }
-        // Callers that are about to arrive join this batch.
-        tokio::task::yield_now().await;
         loop {
+            // Callers that are about to arrive join this batch, those too that were just answered.
+            tokio::task::yield_now().await;
             let (batch, more) = inner.take();
             if more {
                 inner.arrived.notify_one();

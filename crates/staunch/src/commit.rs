@@ -4,6 +4,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use futures_util::FutureExt;
 use staunch_store::door::Doors;
 use staunch_store::{
     BatchOutcome, ClaimId, Completion, CompletionOutcome, DirectStart, ErrorKind, HeldRun, NewRun,
@@ -69,7 +70,7 @@ impl Committer {
     }
 
     /// Writes and waits until the outcome is known.
-    pub(crate) async fn write(&self, write: Write) -> Written {
+    pub(crate) fn write(&self, write: Write) -> impl Future<Output = Written> + use<> {
         let payload = |part: &Option<bytes::Bytes>| part.as_ref().map_or(0, bytes::Bytes::len);
         let bytes = ROW_BYTES
             + match &write {
@@ -78,7 +79,8 @@ impl Committer {
                 Write::Complete(end) => payload(&end.output) + payload(&end.error),
                 Write::Park(_) => 0,
             };
-        self.batcher.submit(write, bytes).await.unwrap_or(Written::GivenUp)
+        let written = self.batcher.submit(write, bytes);
+        written.map(|written| written.unwrap_or(Written::GivenUp))
     }
 
     /// Writes what is left over although nothing arrives: deletions of finished claims.

@@ -47,10 +47,11 @@ impl<W: Workflow> Handler for Typed<W> {
     fn call(&self, ctx: Ctx, input: Bytes) -> HandlerFuture {
         Box::pin(async move {
             let codec = |error: crate::codec::CodecError| RunError::new("codec", error.to_string());
-            let what = format!("the input of workflow {:?}", W::NAME);
-            let arguments = decode::<W::Input>(&what, &input).map_err(codec)?;
+            let arguments =
+                decode::<W::Input>(format_args!("the input of workflow {:?}", W::NAME), &input)
+                    .map_err(codec)?;
             let output = W::run(ctx, arguments).await.map_err(|error| RunError::of(&error))?;
-            encode(&format!("the output of workflow {:?}", W::NAME), &output).map_err(codec)
+            encode(format_args!("the output of workflow {:?}", W::NAME), &output).map_err(codec)
         })
     }
 }

@@ -64,6 +64,9 @@ fn check(batch: &WriteBatch) -> Result<(), Fault> {
     if starts.into_iter().any(|run| run.workflow_id.is_some() || run.delay.is_some()) {
         return refuse("a direct start has neither a workflow id nor a delay");
     }
+    if batch.steps.iter().any(|step| step.output.is_some() == step.error.is_some()) {
+        return refuse("a step has either an output or an error");
+    }
     let mut changed = HashSet::new();
     let completed = batch.completions.iter().map(|completion| completion.run_id);
     let parked = batch.parks.iter().map(|park| park.run_id);

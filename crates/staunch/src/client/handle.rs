@@ -105,7 +105,7 @@ impl<T: DeserializeOwned> Handle<T> {
         match self.end().await? {
             RunResult::Final { status: Status::Succeeded, output, .. } => {
                 let output = output.unwrap_or_default();
-                Ok(decode(&format!("the output of run {run_id}"), &output)?)
+                Ok(decode(format_args!("the output of run {run_id}"), &output)?)
             }
             RunResult::Final { status, error, .. } => {
                 let what = format!("the error of run {run_id}");

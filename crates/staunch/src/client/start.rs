@@ -75,7 +75,8 @@ impl StartSpec {
     }
 
     fn new<T: Serialize>(name: &str, input: &T) -> Self {
-        let input = encode(&format!("the input of workflow {name:?}"), input).map_err(Error::from);
+        let input =
+            encode(format_args!("the input of workflow {name:?}"), input).map_err(Error::from);
         Self {
             name: name.to_owned(),
             input,

@@ -18,7 +18,7 @@ use super::ctx::{Ctx, StepCtx};
 use super::delivery::Place;
 use super::options::StepOptions;
 use super::run::{Body, Run};
-use crate::codec::{decode, encode};
+use crate::codec::{CodecError, decode, encode};
 use crate::commit::{Write, Written};
 use crate::config::named;
 use crate::control::Verdict;
@@ -291,8 +291,8 @@ fn failure(error: &anyhow::Error) -> RunError {
 }
 
 fn encoded<T: Serialize>(run: &Run, name: &Name, value: &T) -> Result<Bytes, RunError> {
-    let what = format!("the result of step {:?}", name.as_str());
-    let bytes = encode(&what, value).map_err(|error| RunError::new("codec", error.to_string()))?;
+    let what = format_args!("the result of step {:?}", name.as_str());
+    let bytes = encode(what, value).map_err(|error| RunError::new("codec", error.to_string()))?;
     let limit = run.parts.payload_max;
     if bytes.len() > limit {
         let size = bytes.len();
@@ -304,14 +304,17 @@ fn encoded<T: Serialize>(run: &Run, name: &Name, value: &T) -> Result<Bytes, Run
 
 /// Reads a record: the same way on the first run and on replay.
 async fn read<T: DeserializeOwned>(run: &Run, record: &StepRecord) -> Result<T, StepError> {
-    let what = || format!("the record of step {:?}", record.name.as_str());
-    let value = match (&record.output, &record.error) {
-        (Some(output), _) => decode(&what(), output).map(Ok),
-        (None, Some(error)) => decode(&what(), error).map(Err),
-        (None, None) => decode(&what(), b"null").map(Ok),
-    };
-    match value {
+    match decoded(record) {
         Ok(result) => result,
         Err(error) => run.stop(Verdict::Fail(RunError::new("codec", error.to_string()))).await,
+    }
+}
+
+fn decoded<T: DeserializeOwned>(record: &StepRecord) -> Result<Result<T, StepError>, CodecError> {
+    let what = format_args!("the record of step {:?}", record.name.as_str());
+    match (&record.output, &record.error) {
+        (Some(output), _) => decode(what, output).map(Ok),
+        (None, Some(error)) => decode(what, error).map(Err),
+        (None, None) => decode(what, b"null").map(Ok),
     }
 }

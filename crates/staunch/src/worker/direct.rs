@@ -8,7 +8,7 @@ use staunch_store::{ClaimedRun, Group, LANE_NEW, NewRun, ShardId, Try};
 use tokio::sync::{OwnedSemaphorePermit, oneshot};
 
 use super::core::Core;
-use super::run::{Launch, drive};
+use super::run::{Launch, begin, drive};
 use crate::client::{LocalFuture, LocalOutcome, LocalStarts};
 use crate::commit::{Write, Written};
 use crate::control::Control;
@@ -66,7 +66,10 @@ async fn start(
     // Nobody waits for the answer any more: the run goes on.
     let _ = told.send(LocalOutcome::Started);
     let (run, slot) = (claimed(run), Some(slot));
-    drive(core, Launch { shard: shard_id, run, session, control, slot, history: Vec::new() }).await;
+    let launch = Launch { shard: shard_id, run, session, control, slot, history: Vec::new() };
+    if let Some(begun) = begin(core, launch) {
+        drive(core.clone(), begun).await;
+    }
 }
 
 fn claimed(run: NewRun) -> ClaimedRun {

@@ -37,31 +37,46 @@ enum Ended {
     Stopped(Verdict),
 }
 
+/// A run whose code is about to begin; small, because it is part of every run's task.
+pub(crate) struct Begun {
+    shard: ShardId,
+    run: Arc<Run>,
+    input: Bytes,
+    slot: Option<OwnedSemaphorePermit>,
+}
+
 /// Starts a run as a task of its own. It is counted as running already.
 pub(crate) fn launch(core: &Arc<Core>, launch: Launch) {
-    let task_core = core.clone();
-    core.doors.tasks.spawn(async move { drive(&task_core, launch).await });
+    if let Some(begun) = begin(core, launch) {
+        core.doors.tasks.spawn(drive(core.clone(), begun));
+    }
+}
+
+/// Makes the run.
+pub(crate) fn begin(core: &Core, launch: Launch) -> Option<Begun> {
+    let Launch { shard: id, run: claimed, session, control, slot, history } = launch;
+    let shard = core.shard(id)?;
+    let input = claimed.input.clone();
+    let run = Run::new(parts(core, shard, claimed, session, control, history));
+    core.suspects.began(&run);
+    Some(Begun { shard: id, run, input, slot })
 }
 
 /// Runs the code and commits its end; then frees the slot.
-pub(crate) async fn drive(core: &Arc<Core>, launch: Launch) {
-    let Launch { shard, run: claimed, session, control, slot, history } = launch;
-    let name = claimed.name.clone();
+pub(crate) async fn drive(core: Arc<Core>, begun: Begun) {
+    let Begun { shard, run, input, slot } = begun;
     let Some(shard) = core.shard(shard) else { return };
-    let input = claimed.input.clone();
-    let run = Run::new(parts(core, shard, claimed, session.clone(), control.clone(), history));
-    core.suspects.began(&run);
     let span = tracing::info_span!(
         "workflow",
-        workflow.name = %name,
+        workflow.name = %run.parts.name,
         run.id = %run.parts.run_id,
         shard = %shard.id,
         queue = %run.parts.queue,
         attempt = run.parts.epoch + 1,
     );
-    let ended = execute(core, &run, &control, input).instrument(span.clone()).await;
-    if settle(core, shard, &session, &run, ended).instrument(span).await {
-        session.finish(run.held());
+    let ended = execute(&core, &run, input).instrument(span.clone()).await;
+    if settle(&core, shard, &run, ended).instrument(span).await {
+        run.parts.session.finish(run.held());
     }
     core.suspects.ended(run.held());
     core.counts.running.fetch_sub(1, Ordering::AcqRel);
@@ -94,13 +109,13 @@ fn parts(
     }
 }
 
-async fn execute(core: &Core, run: &Arc<Run>, control: &Control, input: Bytes) -> Ended {
+async fn execute(core: &Core, run: &Arc<Run>, input: Bytes) -> Ended {
     let Some(entry) = core.registry.get(&run.parts.name) else { return Ended::Unknown };
     let code = AssertUnwindSafe(entry.handler.call(Ctx { run: run.clone() }, input)).catch_unwind();
     let mut watched = Watch { code, run: run.clone(), reported: entry.foreign_wait.clone() };
     let ended = tokio::select! {
         biased;
-        verdict = control.verdict() => Ended::Stopped(verdict),
+        verdict = run.parts.control.verdict() => Ended::Stopped(verdict),
         result = &mut watched => Ended::With(match result {
             Ok(Ok(output)) => limited(run, output),
             Ok(Err(error)) => Err(error),
@@ -127,35 +142,34 @@ fn limited(run: &Run, output: Bytes) -> Result<Bytes, RunError> {
 
 /// Makes the end of a run durable. False when the run is still this worker's, whose claim must then
 /// stay for the reaper: a claim that is deleted before its runs are done with orphans them.
-async fn settle(
-    core: &Arc<Core>,
-    shard: &WorkerShard,
-    session: &Session,
-    run: &Arc<Run>,
-    ended: Ended,
-) -> bool {
-    match ended {
-        Ended::With(result) => complete(core, shard, run, result).await,
-        Ended::Stopped(Verdict::Fail(error)) => complete(core, shard, run, Err(error)).await,
-        Ended::Stopped(Verdict::HandBack) => return hand_back(core, shard, session, run).await,
+async fn settle(core: &Arc<Core>, shard: &WorkerShard, run: &Arc<Run>, ended: Ended) -> bool {
+    // What happens rarely is boxed, so that the task of a usual run stays small.
+    let result = match ended {
+        Ended::With(result) => result,
+        Ended::Stopped(Verdict::Fail(error)) => Err(error),
+        Ended::Stopped(Verdict::HandBack) => {
+            return Box::pin(hand_back(core, shard, run)).await;
+        }
         Ended::Stopped(Verdict::Lost) => {
             tracing::debug!("the run is no longer this worker's; nothing more is written");
+            return true;
         }
         Ended::Stopped(Verdict::Lapsed) => return false,
-        Ended::Unknown => return park(core, shard, session, run).await,
-    }
+        Ended::Unknown => return Box::pin(park(core, shard, run)).await,
+    };
+    complete(core, shard, run, result).await;
     true
 }
 
 /// Hands a run back, again until it is done, the lease is lost or the worker is closed.
-async fn hand_back(core: &Core, shard: &WorkerShard, session: &Session, run: &Run) -> bool {
+async fn hand_back(core: &Core, shard: &WorkerShard, run: &Run) -> bool {
     loop {
         match shard.hand_back.submit(run.held(), 0).await {
             Some(true) => {
                 Counts::add(&core.counts.handed_back, 1);
                 return true;
             }
-            Some(false) if !session.is_lost() => {}
+            Some(false) if !run.parts.session.is_lost() => {}
             Some(false) | None => return false,
         }
     }
@@ -175,14 +189,7 @@ async fn complete(core: &Core, shard: &WorkerShard, run: &Run, result: Result<By
     let completion = Completion { run_id, epoch, status, output, error };
     let written = shard.committer.write(Write::Complete(completion.clone())).await;
     let completion = match written {
-        Written::Refused(problem) => {
-            // The shard cannot store that output; the run ends with the reason instead.
-            let error = RunError::new("error", format!("the output cannot be stored: {problem}"));
-            let error = Some(encode("the run's error", &error).unwrap_or_default());
-            let failed = Completion { status: Status::Failed, output: None, error, ..completion };
-            let again = shard.committer.write(Write::Complete(failed.clone())).await;
-            matches!(again, Written::Ended(CompletionOutcome::Applied)).then_some(failed)
-        }
+        Written::Refused(problem) => Box::pin(fail_instead(shard, completion, &problem)).await,
         Written::Ended(CompletionOutcome::Applied) => Some(completion),
         Written::Ended(CompletionOutcome::Lost) => {
             Counts::add(&core.counts.late, 1);
@@ -198,6 +205,19 @@ async fn complete(core: &Core, shard: &WorkerShard, run: &Run, result: Result<By
     }
 }
 
+/// The shard cannot store that output; the run ends with the reason instead.
+async fn fail_instead(
+    shard: &WorkerShard,
+    completion: Completion,
+    problem: &str,
+) -> Option<Completion> {
+    let error = RunError::new("error", format!("the output cannot be stored: {problem}"));
+    let error = Some(encode("the run's error", &error).unwrap_or_default());
+    let failed = Completion { status: Status::Failed, output: None, error, ..completion };
+    let again = shard.committer.write(Write::Complete(failed.clone())).await;
+    matches!(again, Written::Ended(CompletionOutcome::Applied)).then_some(failed)
+}
+
 /// What wakes runs of a workflow that no worker here can run.
 pub(crate) fn topic_of(name: &Name) -> Option<Name> {
     // Names at the limit cannot carry the prefix; their runs are handed round instead of parked.
@@ -205,14 +225,14 @@ pub(crate) fn topic_of(name: &Name) -> Option<Name> {
 }
 
 /// This worker does not know the workflow: it waits for one that does. False as in [`settle`].
-async fn park(core: &Core, shard: &WorkerShard, session: &Session, run: &Run) -> bool {
+async fn park(core: &Core, shard: &WorkerShard, run: &Run) -> bool {
     let held = run.held();
     tracing::warn!(
         workflow.name = %run.parts.name,
         "no code for this workflow here; the run waits for a worker that has it"
     );
     let Some(topic) = topic_of(&run.parts.name) else {
-        return hand_back(core, shard, session, run).await;
+        return hand_back(core, shard, run).await;
     };
     let (run_id, epoch) = (held.run_id, held.epoch);
     let park = Park { run_id, epoch, shard_key: run.parts.shard_key.clone(), topic };
