@@ -3,27 +3,81 @@
 use hdrhistogram::Histogram;
 use serde::Serialize;
 
-/// A measurement.
+/// A measurement. What cannot be known where it was made, or is not part of its scenario, is `None`.
 #[derive(Clone, Debug, Serialize)]
 pub struct Report {
     /// Which scenario.
     pub scenario: &'static str,
     /// Shards of the cluster.
     pub shards: usize,
-    /// Worker processes beside this one.
+    /// Worker processes beside this one; 0 means one worker inside it.
     pub workers: u32,
-    /// Workflows.
+    /// Workflows offered.
     pub count: u64,
-    /// Workflows per second, without warm-up.
+    /// Workflows per second, without warm-up and tail.
     pub rate: f64,
+    /// Workflows per second, from the first start to the last acknowledged start or end.
+    pub rate_overall: f64,
     /// From the intended start to the first line of the workflow's code, in milliseconds.
     pub start_ms: Option<Quantiles>,
-    /// From the call to the acknowledged start, in milliseconds.
+    /// From the intended start to its acknowledgement, in milliseconds; of a batch for each of its
+    /// starts.
     pub enqueue_ms: Option<Quantiles>,
-    /// Accepted runs that did not end, or are not there.
+    /// From the call to the result in the caller's hand, in milliseconds (steps).
+    pub result_ms: Option<Quantiles>,
+    /// By how many runs per second what is offered but not completed grew (steady).
+    pub backlog_slope: Option<f64>,
+    /// Accepted runs that did not succeed, or are not there.
     pub lost: u64,
-    /// Bodies that ran more than once.
+    /// Bodies that ran although their number had run before.
     pub duplicated: u64,
+    /// Starts that were answered with an error (those of callers).
+    pub refused: u64,
+    /// What the first of them said.
+    pub refusal: Option<String>,
+    /// Statements of clients and workers, for each workflow.
+    pub statements_per_workflow: Option<f64>,
+    /// Transactions that wrote, for each workflow.
+    pub commits_per_workflow: Option<f64>,
+    /// Bytes of WAL, for each workflow.
+    pub wal_bytes_per_workflow: Option<f64>,
+    /// Processor time of all processes of the server, in microseconds for each workflow.
+    pub postgres_cpu_us_per_workflow: Option<f64>,
+    /// Processor time of this process and the workers, in microseconds for each workflow.
+    pub client_cpu_us_per_workflow: Option<f64>,
+    /// Highest memory of a worker process, or of this one when the worker is in it, in megabytes.
+    pub rss_mb: Option<f64>,
+    /// What plain SQL does of the same durable work per second, on the same server right before and
+    /// right after: the mean of both.
+    pub floor_rate: Option<f64>,
+    /// `rate` as a part of `floor_rate`.
+    pub ratio: Option<f64>,
+    /// What to look at in the database.
+    pub audit: Audit,
+}
+
+/// What a run says about indexes and statements.
+#[derive(Clone, Debug, Default, Serialize)]
+pub struct Audit {
+    /// Indexes of the schema that nothing read during the run.
+    pub unused_indexes: Option<Vec<String>>,
+    /// The statements that took most of the servers' time, the costliest first.
+    pub costliest_statements: Option<Vec<CostlyStatement>>,
+}
+
+/// What a statement cost.
+#[derive(Clone, Debug, Serialize)]
+pub struct CostlyStatement {
+    /// The first words of its header.
+    pub statement: String,
+    /// How often it was executed.
+    pub calls: i64,
+    /// How long one execution took, in microseconds.
+    pub mean_us: f64,
+    /// How long all of them took, in milliseconds.
+    pub total_ms: f64,
+    /// How many rows it gave or changed.
+    pub rows: i64,
 }
 
 /// Quantiles in milliseconds.
@@ -37,11 +91,6 @@ pub struct Quantiles {
     pub p99: f64,
     /// The slowest.
     pub max: f64,
-}
-
-/// A histogram of microseconds up to ten minutes, to three digits.
-pub(crate) fn micros_histogram() -> anyhow::Result<Histogram<u64>> {
-    Ok(Histogram::new_with_bounds(1, 600_000_000, 3)?)
 }
 
 impl Quantiles {

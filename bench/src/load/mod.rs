@@ -1,31 +1,28 @@
-//! The scenarios.
+//! Offering load and taking time.
+//!
+//! `cluster` opens what is measured, `workers` what runs on it: in this process, or in others that
+//! `serve` stands in. A scenario (`enqueue`, `batch`, `drain`, `steady`, `steps`) offers its load and
+//! gives an `Outcome`; afterwards every run that was accepted is looked up by `audit`. `whole` puts
+//! these in their order and writes the report.
 
 mod audit;
+mod batch;
+mod called;
+mod callers;
 mod cluster;
-mod scenario;
+mod drain;
+mod fleet;
+mod floor;
+mod meter;
+mod notes;
+mod outcome;
+mod schedule;
+mod serve;
+mod steady;
+mod watch;
+mod whole;
+mod workers;
 mod workflows;
 
-use staunch::Builder;
-use staunch::store::door::Doors;
-
-use crate::args::{BenchArgs, Scenario};
-use crate::report::Report;
-
-/// Runs a scenario on the configured shards, or on private ones.
-///
-/// # Errors
-///
-/// When the cluster cannot be reached or made, or a start fails.
-pub async fn run(configured: Builder, args: BenchArgs) -> anyhow::Result<Report> {
-    let cluster = cluster::open(configured, args.dev_shards).await?;
-    let load = scenario::Load { staunch: cluster.staunch.clone(), doors: Doors::default(), args };
-    let report = match load.args.scenario {
-        Scenario::Enqueue => load.enqueue().await,
-        Scenario::Batch => load.batch().await,
-        Scenario::Drain => load.drain().await,
-        Scenario::Steady => load.steady().await,
-        Scenario::Steps => load.steps().await,
-    };
-    cluster.close();
-    report
-}
+pub use serve::serve;
+pub use whole::run;

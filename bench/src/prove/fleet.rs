@@ -2,7 +2,6 @@
 
 use std::fs::OpenOptions;
 use std::os::unix::process::ExitStatusExt as _;
-use std::process::Stdio;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
@@ -10,11 +9,11 @@ use anyhow::Context as _;
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 use staunch::store::door::Tasks;
-use tokio::io::{AsyncBufReadExt as _, BufReader};
-use tokio::process::{Child, ChildStdout, Command};
+use tokio::process::Child;
 
 use super::wait::until;
 use super::worker::{Report, WorkerConfig};
+use crate::process;
 
 const READY_LIMIT: Duration = Duration::from_secs(30);
 const STOP_LIMIT: Duration = Duration::from_secs(20);
@@ -148,33 +147,18 @@ impl Member {
     fn start(config: &WorkerConfig) -> anyhow::Result<Self> {
         let log = config.folder.join("workers.log");
         let log = OpenOptions::new().append(true).create(true).open(log)?;
-        let mut child = Command::new(std::env::current_exe()?)
-            .arg("--worker")
-            .arg(serde_json::to_string(config)?)
-            .stdin(Stdio::piped())
-            .stdout(Stdio::piped())
-            .stderr(log)
-            .kill_on_drop(true)
-            .spawn()
-            .context("starting a worker process")?;
+        let mut child = process::start(["--worker", &serde_json::to_string(config)?], log)?;
         let pid = child.id().context("a worker ended at once")?;
         let output = child.stdout.take().context("a worker without output")?;
         let report = Arc::new(Mutex::new(Report::default()));
-        Tasks::default().spawn(listen(output, report.clone()));
+        let noting = report.clone();
+        process::hear(&Tasks::default(), output, move |new| {
+            *noting.lock().unwrap_or_else(PoisonError::into_inner) = new;
+        });
         Ok(Self { child, pid: Pid::from_raw(i32::try_from(pid)?), report })
     }
 
     fn report(&self) -> Report {
         *self.report.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-}
-
-async fn listen(output: ChildStdout, report: Arc<Mutex<Report>>) {
-    let mut lines = BufReader::new(output).lines();
-    while let Ok(Some(line)) = lines.next_line().await {
-        // A killed process may leave half a line.
-        if let Ok(new) = serde_json::from_str(&line) {
-            *report.lock().unwrap_or_else(PoisonError::into_inner) = new;
-        }
     }
 }

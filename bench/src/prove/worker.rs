@@ -1,6 +1,5 @@
 //! A worker process of a proof: this program, started again with its configuration.
 
-use std::io::{Read as _, Write as _};
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -14,6 +13,7 @@ use tracing_subscriber::EnvFilter;
 use super::ledger::Ledger;
 use super::servers;
 use super::workflows::{nap, poison, three};
+use crate::process::{self, say};
 
 /// How often a worker says how it is.
 const REPORT_EVERY: Duration = Duration::from_millis(100);
@@ -103,7 +103,8 @@ pub async fn serve(config: WorkerConfig) -> anyhow::Result<()> {
     tracing_subscriber::fmt().with_env_filter(filter).with_writer(std::io::stderr).init();
     let doors = Doors::default();
     let mut terminate = signal(SignalKind::terminate())?;
-    std::thread::spawn(end_with_parent);
+    // Nobody orders anything; it is heard when the proof ends, however it ends.
+    drop(process::orders::<()>());
     let ledger = Ledger::create(&config.folder)?;
     let staunch = connect(&config, &doors).await;
     let worker = staunch
@@ -118,10 +119,10 @@ pub async fn serve(config: WorkerConfig) -> anyhow::Result<()> {
     loop {
         tokio::select! {
             _ = terminate.recv() => break,
-            () = doors.clock.sleep(REPORT_EVERY) => say(Report::of(&worker))?,
+            () = doors.clock.sleep(REPORT_EVERY) => say(&Report::of(&worker))?,
         }
     }
-    say(Report::of(&worker))?;
+    say(&Report::of(&worker))?;
     worker.shutdown().await
 }
 
@@ -147,19 +148,4 @@ async fn connect(config: &WorkerConfig, doors: &Doors) -> Staunch {
         }
         doors.clock.sleep(CONNECT_AGAIN).await;
     }
-}
-
-fn say(report: Report) -> anyhow::Result<()> {
-    let mut line = serde_json::to_vec(&report)?;
-    line.push(b'\n');
-    std::io::stdout().write_all(&line)?;
-    Ok(std::io::stdout().flush()?)
-}
-
-/// The other end of our input closes when the proof ends, however it ends. On a thread of its own,
-/// which nobody waits for at a usual end.
-fn end_with_parent() {
-    let mut byte = [0];
-    while matches!(std::io::stdin().read(&mut byte), Ok(1)) {}
-    std::process::exit(0);
 }

@@ -53,7 +53,13 @@ pub(crate) enum Command {
     #[command(subcommand)]
     Runs(Runs),
     /// Measure this cluster, or private shards made for the measurement.
-    Bench(staunch_bench::BenchArgs),
+    Bench {
+        #[command(flatten)]
+        args: Option<staunch_bench::BenchArgs>,
+        /// Stands in a worker process of a measurement.
+        #[arg(long, hide = true, exclusive = true, value_name = "JSON")]
+        serve: Option<String>,
+    },
 }
 
 /// What to do with shards.

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use config::{Config, Environment, File};
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 use staunch_store::{InvalidValue, Name};
 
 use crate::error::Error;
@@ -14,7 +14,7 @@ use crate::error::Error;
 ///
 /// In the environment a setting is its name in capitals behind `STAUNCH_` (`STAUNCH_LEASE_MS=1000`,
 /// `STAUNCH_SHARDS=postgres://a/one,postgres://b/two`); in a file it is a TOML key.
-#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 #[non_exhaustive]
 pub struct Settings {

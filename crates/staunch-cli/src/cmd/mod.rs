@@ -29,7 +29,9 @@ pub(crate) async fn run(args: Args) -> anyhow::Result<ExitCode> {
         Command::Shards { command: None } => shards::run(&reach).await,
         Command::Shards { command: Some(Shards::Set(set)) } => settings::run(&reach, &set).await,
         Command::Runs(command) => runs::run(&reach, command).await,
-        Command::Bench(bench) => bench::run(&reach, bench).await,
+        Command::Bench { serve: Some(config), .. } => bench::serve(&config).await,
+        Command::Bench { args: Some(args), .. } => bench::run(&reach, args).await,
+        Command::Bench { .. } => anyhow::bail!("say what to measure"),
     }
 }
 
