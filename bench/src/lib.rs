@@ -8,7 +8,9 @@ mod process;
 #[cfg(feature = "prove")]
 pub mod prove;
 mod report;
+mod runtime;
 
 pub use args::{BenchArgs, Gaps, Scenario};
 pub use load::{run, serve};
 pub use report::{Audit, CostlyStatement, Quantiles, Report};
+pub use runtime::runtime;

@@ -14,9 +14,18 @@ use crate::args::Args;
 #[global_allocator]
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
-#[tokio::main]
-async fn main() -> ExitCode {
+fn main() -> ExitCode {
     let args = Args::parse();
+    match staunch_bench::runtime() {
+        Ok(runtime) => runtime.block_on(run(args)),
+        Err(error) => {
+            output::failure(args.json, &anyhow::Error::new(error).context("starting threads"));
+            ExitCode::FAILURE
+        }
+    }
+}
+
+async fn run(args: Args) -> ExitCode {
     tracing_subscriber::fmt()
         .with_env_filter(
             tracing_subscriber::EnvFilter::try_from_default_env()

@@ -15,6 +15,11 @@ use tokio_util::sync::CancellationToken;
 
 /// A statement holds at most so many items.
 const ITEMS_MAX: usize = 1_000;
+/// A writer lets the others go first so often before it takes a batch that still grows.
+const GATHERING_MAX: usize = 16;
+/// So many items are worth a statement of their own: more of them leave nothing for the second
+/// writer, which could work at the same time.
+const GATHERED_ENOUGH: usize = 128;
 /// A statement is closed when its payloads reach so many bytes.
 const BYTES_MAX: usize = 4_000_000;
 
@@ -45,6 +50,20 @@ struct Inner<T, R> {
 impl<T, R> Inner<T, R> {
     fn queue(&self) -> std::sync::MutexGuard<'_, Queue<T, R>> {
         self.queue.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Lets callers arrive that are about to, those too that were just answered, as long as each
+    /// turn of the others brings more of them: a statement costs far more than an item of it.
+    async fn gather(&self) {
+        let mut before = 0;
+        for _ in 0..GATHERING_MAX {
+            tokio::task::yield_now().await;
+            let waiting = self.queue().pending.len();
+            if waiting == before || waiting >= GATHERED_ENOUGH {
+                return;
+            }
+            before = waiting;
+        }
     }
 
     /// The oldest items that fit one statement, and whether others are left.
@@ -158,8 +177,7 @@ async fn write<T: Send + 'static, R: Send + 'static, F: Flush<T, R>>(
             () = closed.cancelled() => break,
         }
         loop {
-            // Callers that are about to arrive join this batch, those too that were just answered.
-            tokio::task::yield_now().await;
+            inner.gather().await;
             let (batch, more) = inner.take();
             if more {
                 inner.arrived.notify_one();

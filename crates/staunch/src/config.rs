@@ -41,9 +41,10 @@ pub struct Settings {
     pub start_timeout_ms: u64,
     /// Largest encoded argument list, step result or output, in bytes. Default 2,000,000.
     pub payload_max_bytes: usize,
-    /// Runs that a worker process runs at once, over all shards. Default 1,000.
+    /// Runs that a worker process runs at once, over all shards. Default 2,000.
     pub concurrency: u32,
-    /// Runs taken by one claim. Default 200.
+    /// Runs taken by one claim. Default 500; at most as many as there are free slots, which are best
+    /// four times as many.
     pub claim_max: u32,
     /// A worker that has not been heard of for so long has lost its runs. Default 15,000, at least
     /// 1,000; renewed every third of it.
@@ -82,8 +83,8 @@ impl Default for Settings {
             idle_in_transaction_timeout_ms: 10_000,
             start_timeout_ms: 10_000,
             payload_max_bytes: 2_000_000,
-            concurrency: 1_000,
-            claim_max: 200,
+            concurrency: 2_000,
+            claim_max: 500,
             lease_ms: 15_000,
             drain_grace_ms: 30_000,
             deaths_max: 3,

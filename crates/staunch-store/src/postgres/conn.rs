@@ -20,11 +20,13 @@ const SCHEMA_BYTES: usize = 41;
 
 /// A plan made while a table was empty must still be right when it holds millions of rows, no batch
 /// is worth compiling for, and a batch is always looked up row by row: the planner does not know
-/// how small it is, and would rather merge it with the whole of an analyzed table.
-const PINS: [(&str, &str); 5] = [
+/// how small it is, and would rather merge it with the whole of an analyzed table. A plan made while
+/// a table was empty takes bitmap scans, whose bitmap costs more than the row that is looked up.
+const PINS: [(&str, &str); 6] = [
     ("jit", "off"),
     ("plan_cache_mode", "force_generic_plan"),
     ("enable_seqscan", "off"),
+    ("enable_bitmapscan", "off"),
     ("enable_hashjoin", "off"),
     ("enable_mergejoin", "off"),
 ];

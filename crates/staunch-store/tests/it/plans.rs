@@ -183,6 +183,9 @@ fn faults(plan: &str) -> Vec<String> {
         if TABLES.iter().any(|name| table(name)) {
             found.push(format!("sequential scan: {}", line.trim()));
         }
+        if line.contains("Bitmap") {
+            found.push(format!("bitmap scan: {}", line.trim()));
+        }
         if line.contains("Sort ") && number_after(line, "actual rows=") > Some(SORTED_ROWS) {
             found.push(format!("sort of the backlog: {}", line.trim()));
         }
@@ -262,6 +265,7 @@ async fn check(
 fn a_bad_plan_is_seen() {
     let bad = [
         "  ->  Seq Scan on workflow_202612 w  (cost=0.00..1.00 rows=1 width=1)",
+        "  ->  Bitmap Heap Scan on workflow_202612 w  (cost=0.00..1.00 rows=1 width=1)",
         "  ->  Sort  (cost=0.00..1.00 rows=1 width=1) (actual rows=300000 loops=1)",
         "  ->  Nested Loop  (cost=10000000000.00..10000000001.00 rows=1 width=1)",
         "  ->  Nested Loop  (cost=1.00..10000000001.00 rows=1 width=1)",
