@@ -1,6 +1,8 @@
 //! The options of `staunch bench`.
 
 use anyhow::ensure;
+#[cfg(feature = "prove")]
+use clap::FromArgMatches as _;
 use clap::{Args, ValueEnum};
 
 /// The audit keeps 16 bytes for each run.
@@ -36,6 +38,9 @@ pub struct BenchArgs {
     /// So many worker processes beside this one; 0 for one worker inside it.
     #[arg(long, default_value_t = 0)]
     pub workers: u32,
+    /// During the load, hold an idle transaction on each shard that keeps its old snapshot.
+    #[arg(long)]
+    pub old_snapshot: bool,
     /// Also measure the cheapest plain SQL that does the same durable work, before and after on the
     /// same private server.
     #[arg(long)]
@@ -85,6 +90,13 @@ impl Scenario {
 }
 
 impl BenchArgs {
+    /// Reads them as they would be written on a command line.
+    #[cfg(feature = "prove")]
+    pub(crate) fn parse(words: &str) -> anyhow::Result<Self> {
+        let command = Self::augment_args(clap::Command::new("bench").no_binary_name(true));
+        Ok(Self::from_arg_matches(&command.try_get_matches_from(words.split_whitespace())?)?)
+    }
+
     /// Refuses what cannot be or does not fit together.
     pub(crate) fn check(&self) -> anyhow::Result<()> {
         let steady = self.scenario == Scenario::Steady;

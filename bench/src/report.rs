@@ -1,13 +1,13 @@
 //! What a measurement gives: one object whose names stay.
 
 use hdrhistogram::Histogram;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 /// A measurement. What cannot be known where it was made, or is not part of its scenario, is `None`.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Report {
     /// Which scenario.
-    pub scenario: &'static str,
+    pub scenario: String,
     /// Shards of the cluster.
     pub shards: usize,
     /// Worker processes beside this one; 0 means one worker inside it.
@@ -27,6 +27,10 @@ pub struct Report {
     pub result_ms: Option<Quantiles>,
     /// By how many runs per second what is offered but not completed grew (steady).
     pub backlog_slope: Option<f64>,
+    /// Runs completed in each second of the load; the last one may be shorter (drain, steady).
+    pub per_second: Option<Vec<u64>>,
+    /// The fewest completions of a worker process, as a part of the mean of all; of two or more.
+    pub worker_share_min: Option<f64>,
     /// Accepted runs that did not succeed, or are not there.
     pub lost: u64,
     /// Bodies that ran although their number had run before.
@@ -57,7 +61,7 @@ pub struct Report {
 }
 
 /// What a run says about indexes and statements.
-#[derive(Clone, Debug, Default, Serialize)]
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct Audit {
     /// Indexes of the schema that nothing read during the run.
     pub unused_indexes: Option<Vec<String>>,
@@ -66,7 +70,7 @@ pub struct Audit {
 }
 
 /// What a statement cost.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct CostlyStatement {
     /// The first words of its header.
     pub statement: String,
@@ -81,7 +85,7 @@ pub struct CostlyStatement {
 }
 
 /// Quantiles in milliseconds.
-#[derive(Clone, Copy, Debug, Serialize)]
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 pub struct Quantiles {
     /// Half are faster.
     pub p50: f64,

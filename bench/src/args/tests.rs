@@ -18,6 +18,7 @@ fn what_is_left_out_has_its_default() {
     args.check().unwrap();
     assert_eq!((args.count, args.callers, args.rate, args.seconds), (20_000, 64, 1_000, 10));
     assert_eq!((args.dev_shards, args.workers, args.floor), (None, 0, false));
+    assert!(!args.old_snapshot);
     assert_eq!((args.gaps, args.total()), (Gaps::Poisson, 20_000));
     assert_eq!(parsed("steady --rate 300 --seconds 7 --count 5").total(), 2_100);
 }
@@ -51,6 +52,7 @@ fn what_fits_is_taken() {
         "drain --workers 4 --dev-shards 4 --floor",
         "steps --workers 2",
         "steady --gaps fixed",
+        "drain --old-snapshot",
     ] {
         parsed(words).check().unwrap();
     }
@@ -62,4 +64,16 @@ fn every_scenario_has_the_name_that_it_is_asked_for_with() {
         assert_eq!(parsed(name).scenario.as_str(), name);
     }
     assert!(Scenario::Steps.runs() && !Scenario::Batch.runs());
+}
+
+#[cfg(feature = "prove")]
+#[test]
+fn a_proof_writes_them_as_on_a_command_line() {
+    let args = BenchArgs::parse("steady --dev-shards 1 --rate 300 --old-snapshot --floor").unwrap();
+    args.check().unwrap();
+    assert_eq!((args.scenario, args.dev_shards, args.rate), (Scenario::Steady, Some(1), 300));
+    assert!(args.old_snapshot && args.floor);
+    for words in ["", "drain --no-such-option", "drain --count many"] {
+        assert!(BenchArgs::parse(words).is_err(), "{words}");
+    }
 }

@@ -61,7 +61,8 @@ pub(super) async fn steps(load: &Load<'_>) -> anyhow::Result<Outcome> {
     workers.work().await?;
     workers.leased().await?;
     let outcome = call(load, What::Steps, &mut probe).await?;
-    Ok(Outcome { noted: workers.stop().await?, ..outcome })
+    let worker_share_min = workers.share_min();
+    Ok(Outcome { noted: workers.stop().await?, worker_share_min, ..outcome })
 }
 
 async fn call(load: &Load<'_>, what: What, probe: &mut Probe) -> anyhow::Result<Outcome> {

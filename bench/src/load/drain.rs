@@ -6,6 +6,7 @@ use super::batch::fill;
 use super::called::Accepted;
 use super::meter::Meter;
 use super::outcome::{Load, Outcome};
+use super::seconds::Seconds;
 use super::watch::Watch;
 use crate::measure::micros_histogram;
 
@@ -18,13 +19,19 @@ pub(super) async fn drain(load: &Load<'_>) -> anyhow::Result<Outcome> {
     let mut probe = load.probe(&workers.pids()).await?;
     let begin = probe.begin().await;
     let meter = Arc::new(Meter::begin(&load.doors.clock, count));
+    let seconds = Seconds::begin(&load.doors.clock);
     workers.work().await?;
     let shown = meter.clone();
     let watch = Watch::start(load.doors, "drain", count, move || shown.done());
-    workers.until_completed(count, |completed| meter.reached(completed)).await?;
+    let seen = |completed| {
+        meter.reached(completed);
+        seconds.reached(completed);
+    };
+    workers.until_completed(count, seen).await?;
     let rates = meter.rates();
     let costs = begin.until(&probe.end().await);
     drop(watch);
     let outcome = Outcome::of(Accepted::whole(runs), rates, costs)?;
-    Ok(Outcome { noted: workers.stop().await?, ..outcome })
+    let (per_second, worker_share_min) = (Some(seconds.each()), workers.share_min());
+    Ok(Outcome { noted: workers.stop().await?, per_second, worker_share_min, ..outcome })
 }

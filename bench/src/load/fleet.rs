@@ -120,7 +120,13 @@ impl Fleet {
 
     /// Runs whose end is committed.
     pub(super) fn completed(&self) -> u64 {
-        self.members.iter().map(|member| member.heard(|heard| heard.progress.completed)).sum()
+        self.completed_each().iter().sum()
+    }
+
+    /// The same of each process.
+    pub(super) fn completed_each(&self) -> Vec<u64> {
+        let completed = |heard: &mut Heard| heard.progress.completed;
+        self.members.iter().map(|member| member.heard(completed)).collect()
     }
 
     /// Refuses to go on when one has ended that was not told to.

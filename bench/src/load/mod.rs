@@ -13,16 +13,22 @@ mod cluster;
 mod drain;
 mod fleet;
 mod floor;
+#[cfg(feature = "prove")]
+mod idle;
 mod meter;
 mod notes;
 mod outcome;
 mod schedule;
+mod seconds;
 mod serve;
+mod snapshot;
 mod steady;
 mod watch;
 mod whole;
 mod workers;
 mod workflows;
 
+#[cfg(feature = "prove")]
+pub(crate) use idle::{Idle, idle};
 pub use serve::serve;
 pub use whole::run;

@@ -29,6 +29,10 @@ pub(super) struct Outcome {
     pub(super) enqueue_us: Histogram<u64>,
     pub(super) result_us: Histogram<u64>,
     pub(super) backlog_slope: Option<f64>,
+    /// Completed in each second.
+    pub(super) per_second: Option<Vec<u64>>,
+    /// What the slowest worker process completed, as a part of the mean.
+    pub(super) worker_share_min: Option<f64>,
     pub(super) costs: Costs,
     /// What bodies noted.
     pub(super) noted: Noted,
@@ -43,6 +47,8 @@ impl Outcome {
             enqueue_us: micros_histogram()?,
             result_us: micros_histogram()?,
             backlog_slope: None,
+            per_second: None,
+            worker_share_min: None,
             costs,
             noted: Noted::default(),
         })

@@ -14,6 +14,7 @@ use super::meter::{WARM_UP, WARM_UP_PART};
 use super::notes::UNTIMED;
 use super::outcome::{Load, Outcome};
 use super::schedule::{Offer, Schedule};
+use super::seconds::Seconds;
 use super::watch::Watch;
 use super::workers::Workers;
 use super::workflows::{filler, noop};
@@ -62,6 +63,7 @@ pub(super) async fn steady(load: &Load<'_>) -> anyhow::Result<Outcome> {
     let count = load.count();
     let seed = doors.rng.u64();
     let offer = Offer { count, per_second: args.rate, gaps: args.gaps, seed };
+    let seconds = Seconds::begin(&doors.clock);
     let begun_us = doors.clock.wall().0;
     let offering = Arc::new(Offering {
         staunch: load.staunch.clone(),
@@ -75,9 +77,9 @@ pub(super) async fn steady(load: &Load<'_>) -> anyhow::Result<Outcome> {
     let _give_up = GiveUp(offering.schedule.clone());
     let callers = (0..args.callers).map(|_| offering.clone().as_they_fall_due());
     let callers = callers.map(|caller| doors.tasks.spawn(caller)).collect();
-    let samples = sample(load, &offering.schedule, &workers).await?;
+    let samples = sample(load, &offering.schedule, &workers, &seconds).await?;
     let accepted = Accepted::of(callers).await?;
-    workers.until_completed(accepted.count(), |_| ()).await?;
+    workers.until_completed(accepted.count(), |completed| seconds.reached(completed)).await?;
     let took = (doors.clock.now() - offering.schedule.begun()).as_secs_f64();
     let completed = workers.completed();
     let costs = begin.until(&probe.end().await);
@@ -86,8 +88,9 @@ pub(super) async fn steady(load: &Load<'_>) -> anyhow::Result<Outcome> {
     let enqueue_us = offering.enqueue_us.lock().unwrap_or_else(PoisonError::into_inner).clone();
     let rates = (rate(steady).unwrap_or(overall), overall);
     let outcome = Outcome::of(accepted, rates, costs)?;
+    let (per_second, worker_share_min) = (Some(seconds.each()), workers.share_min());
     let (backlog_slope, noted) = (slope(&backlog(steady)), workers.stop().await?);
-    Ok(Outcome { enqueue_us, backlog_slope, noted, ..outcome })
+    Ok(Outcome { enqueue_us, backlog_slope, per_second, worker_share_min, noted, ..outcome })
 }
 
 /// Looks until everything has been offered.
@@ -95,6 +98,7 @@ async fn sample(
     load: &Load<'_>,
     schedule: &Arc<Schedule>,
     workers: &Workers,
+    seconds: &Seconds,
 ) -> anyhow::Result<Vec<Sample>> {
     let shown = schedule.clone();
     let _watch = Watch::start(load.doors, "steady", load.count(), move || shown.released());
@@ -103,10 +107,12 @@ async fn sample(
     while !schedule.is_over() {
         clock.sleep(SAMPLE_EVERY).await;
         workers.check()?;
+        let completed = workers.completed();
+        seconds.reached(completed);
         samples.push(Sample {
             seconds: (clock.now() - schedule.begun()).as_secs_f64(),
             offered: schedule.released(),
-            completed: workers.completed(),
+            completed,
         });
     }
     // By the last one nothing may have been offered any more for most of its time.

@@ -5,6 +5,7 @@ use staunch::store::door::Doors;
 
 use super::cluster::Cluster;
 use super::outcome::{Load, Outcome};
+use super::snapshot::Snapshots;
 use super::{audit, batch, callers, drain, floor, steady};
 use crate::args::{BenchArgs, Scenario};
 use crate::measure::{Indexes, micros_histogram};
@@ -29,6 +30,8 @@ pub async fn run(configured: Builder, args: BenchArgs, serve: &[&str]) -> anyhow
     let indexes = Indexes::read(cluster.shards(), schema).await;
     let staunch = cluster.builder().connect().await?;
     let load = Load { cluster: &cluster, staunch, doors: &doors, args: &args, serve };
+    let held = if args.old_snapshot { cluster.shards() } else { &[] };
+    let held = Snapshots::hold(held).await?;
     let outcome = match args.scenario {
         Scenario::Enqueue => Box::pin(callers::enqueue(&load)).await?,
         Scenario::Batch => Box::pin(batch::batch(&load)).await?,
@@ -36,6 +39,7 @@ pub async fn run(configured: Builder, args: BenchArgs, serve: &[&str]) -> anyhow
         Scenario::Steady => Box::pin(steady::steady(&load)).await?,
         Scenario::Steps => Box::pin(callers::steps(&load)).await?,
     };
+    held.release().await?;
     drop(load);
     if cluster.is_private() {
         Indexes::settle(cluster.shards(), &doors.clock).await?;
@@ -71,7 +75,7 @@ fn report(
     let costs = outcome.costs;
     let costliest = costs.bill.as_ref().map(|bill| bill.costliest(STATEMENTS_SHOWN));
     Ok(Report {
-        scenario: args.scenario.as_str(),
+        scenario: args.scenario.as_str().to_owned(),
         shards,
         workers: args.workers,
         count: args.total(),
@@ -81,6 +85,8 @@ fn report(
         enqueue_ms: Quantiles::of(&outcome.enqueue_us),
         result_ms: Quantiles::of(&outcome.result_us),
         backlog_slope: outcome.backlog_slope,
+        per_second: outcome.per_second,
+        worker_share_min: outcome.worker_share_min,
         lost: missing.max(unseen),
         duplicated: noted.ran.repeated(),
         refused: outcome.accepted.refused,

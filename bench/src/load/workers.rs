@@ -105,6 +105,14 @@ impl Workers {
         }
     }
 
+    /// What the slowest worker process completed, as a part of the mean; `None` with fewer than two.
+    pub(super) fn share_min(&self) -> Option<f64> {
+        match &self.place {
+            Place::Here { .. } => None,
+            Place::Beside(fleet) => share_min(&fleet.completed_each()),
+        }
+    }
+
     /// Refuses to go on when a worker process has ended.
     pub(super) fn check(&self) -> anyhow::Result<()> {
         match &self.place {
@@ -149,3 +157,13 @@ impl Workers {
         }
     }
 }
+
+#[expect(clippy::cast_precision_loss, reason = "counts are far below 2^53")]
+fn share_min(each: &[u64]) -> Option<f64> {
+    let (total, least) = (each.iter().sum::<u64>(), each.iter().min()?);
+    let of_mean = *least as f64 * each.len() as f64 / total as f64;
+    (each.len() > 1 && total > 0).then_some(of_mean)
+}
+
+#[cfg(test)]
+mod tests;

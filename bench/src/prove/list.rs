@@ -1,19 +1,17 @@
-//! The lists of points, and the line that each one prints.
+//! The lists of points, and the line that each one of them prints.
 
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
+use std::pin::Pin;
 use std::process::ExitCode;
 use std::time::Duration;
 
 use staunch::store::door::Doors;
 use tempfile::TempDir;
 
-use super::spine;
+use super::{speed, spine};
 
-/// A proof takes no longer than this; one that hangs has failed.
-const POINT_LIMIT: Duration = Duration::from_secs(240);
-/// The same for what builds other programs first.
-const BUILD_LIMIT: Duration = Duration::from_secs(3_600);
+const LISTS: [&List; 2] = [&spine::LIST, &speed::LIST];
 const FAILED: u8 = 1;
 const UNKNOWN: u8 = 2;
 
@@ -27,6 +25,20 @@ pub struct Request {
     /// Smaller numbers, and without what takes minutes.
     pub quick: bool,
 }
+
+/// What somebody promises: points 1 to so many.
+pub(super) struct List {
+    pub(super) name: &'static str,
+    pub(super) points: u32,
+    /// A point takes no longer than this; one that hangs has failed.
+    pub(super) limit: fn(u32) -> Duration,
+    /// Why it cannot be shown by this program, if it cannot.
+    pub(super) refusal: fn(&Request) -> Option<String>,
+    pub(super) show: for<'a> fn(u32, &'a Scene) -> Showing<'a>,
+}
+
+/// A point that is being shown.
+pub(super) type Showing<'a> = Pin<Box<dyn Future<Output = anyhow::Result<Shown>> + 'a>>;
 
 /// What a point works with.
 pub(super) struct Scene {
@@ -64,31 +76,37 @@ impl Scene {
 
 /// Runs a list and prints a line for each of its points. Fails when one of them does.
 pub async fn prove(request: &Request) -> ExitCode {
-    if request.name != spine::NAME {
-        say(&format!("{:?} is not built yet; known: {}", request.name, spine::NAME));
+    let Some(list) = LISTS.iter().find(|list| list.name == request.name) else {
+        let known = LISTS.map(|list| list.name).join(", ");
+        say(&format!("{:?} is not built yet; known: {known}", request.name));
+        return ExitCode::from(UNKNOWN);
+    };
+    let points = 1..=list.points;
+    if let Some(unknown) = request.only.iter().find(|point| !points.contains(point)) {
+        say(&format!("{} has no point {unknown}; it has 1 to {}", list.name, list.points));
         return ExitCode::from(UNKNOWN);
     }
-    if let Some(unknown) = request.only.iter().find(|point| !spine::POINTS.contains(point)) {
-        say(&format!("{} has no point {unknown}; it has 1 to 9", spine::NAME));
+    if let Some(refusal) = (list.refusal)(request) {
+        say(&refusal);
         return ExitCode::from(UNKNOWN);
     }
     let mut failed = false;
-    for point in spine::POINTS {
+    for point in points {
         if request.only.is_empty() || request.only.contains(&point) {
-            failed |= !show(point, request.quick).await;
+            failed |= !show(list, point, request.quick).await;
         }
     }
     if failed { ExitCode::from(FAILED) } else { ExitCode::SUCCESS }
 }
 
-/// Runs one point; false when it failed.
-async fn show(point: u32, quick: bool) -> bool {
+/// Shows one point; false when it failed.
+async fn show(list: &List, point: u32, quick: bool) -> bool {
     let doors = Doors::default();
     let begun = doors.clock.now();
-    let limit = if spine::BUILDING.contains(&point) { BUILD_LIMIT } else { POINT_LIMIT };
+    let limit = (list.limit)(point);
     let (shown, kept) = match Scene::new(quick) {
         Ok(scene) => {
-            let shown = tokio::time::timeout(limit, spine::show(point, &scene)).await;
+            let shown = tokio::time::timeout(limit, (list.show)(point, &scene)).await;
             let shown = shown
                 .unwrap_or_else(|_| Err(anyhow::anyhow!("not done after {} s", limit.as_secs())));
             let kept = shown.is_err().then(|| scene.keep());

@@ -5,6 +5,8 @@
 //! the worker processes (this program itself, started again by `serve`), `workflows` what they run.
 //! Every step body writes a line to the `ledger` before anything else; `check` compares the ledger
 //! with the database in the end. The points themselves are in `spine`.
+//!
+//! The list `speed` measures instead: its points start measurements, each in a process of its own.
 
 mod check;
 mod fleet;
@@ -12,10 +14,12 @@ mod ledger;
 mod list;
 mod offer;
 mod servers;
+mod speed;
 mod spine;
 mod wait;
 mod worker;
 mod workflows;
 
 pub use list::{Request, prove};
+pub use speed::{measure, wait_for_results};
 pub use worker::{WorkerConfig, serve};

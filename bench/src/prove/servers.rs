@@ -14,14 +14,25 @@ pub(super) struct Servers {
     urls: Vec<String>,
 }
 
+/// Settings of small servers.
+const SMALL: [(&str, &str); 2] = [("shared_buffers", "128MB"), ("max_wal_size", "2GB")];
+
 /// Makes so many shards.
 pub(super) async fn start(shards: usize) -> anyhow::Result<Servers> {
+    start_with(shards, &SMALL).await
+}
+
+/// Makes so many shards with settings of the server.
+pub(super) async fn start_with(
+    shards: usize,
+    settings: &[(&str, &str)],
+) -> anyhow::Result<Servers> {
     let mut starting = Vec::new();
     for _ in 0..shards {
-        let options = Options::temporary()
-            .set("max_connections", "400")
-            .set("shared_buffers", "128MB")
-            .set("max_wal_size", "2GB");
+        let mut options = Options::temporary().set("max_connections", "400");
+        for (name, value) in settings {
+            options = options.set(*name, *value);
+        }
         starting.push(tokio::task::spawn_blocking(move || Cluster::start(options)));
     }
     let (mut clusters, mut urls) = (Vec::new(), Vec::new());

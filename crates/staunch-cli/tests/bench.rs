@@ -8,7 +8,7 @@ use std::process::{Command, Output, Stdio};
 use serde_json::{Value, json};
 
 /// The names of the report, in the order of the letters. Others read them.
-const NAMES: [&str; 22] = [
+const NAMES: [&str; 23] = [
     "audit",
     "backlog_slope",
     "client_cpu_us_per_workflow",
@@ -18,6 +18,7 @@ const NAMES: [&str; 22] = [
     "enqueue_ms",
     "floor_rate",
     "lost",
+    "per_second",
     "postgres_cpu_us_per_workflow",
     "rate",
     "rate_overall",
@@ -49,7 +50,7 @@ fn report(words: &str) -> Value {
     assert!(output.status.success(), "{words}: {output:?}");
     let report: Value = serde_json::from_slice(&output.stdout).unwrap();
     let mut names: Vec<&str> = NAMES.to_vec();
-    names.push("workers");
+    names.extend(["worker_share_min", "workers"]);
     let found: Vec<&str> = report.as_object().unwrap().keys().map(String::as_str).collect();
     assert_eq!(found, names, "{words}");
     for name in ["lost", "duplicated", "refused"] {
@@ -68,6 +69,13 @@ fn quantiles(report: &Value, name: &str) {
     let at = |quantile: &str| report[name][quantile].as_f64().unwrap();
     let all = ["p50", "p95", "p99", "max"].map(at);
     assert!(all[0] > 0.0 && all.is_sorted(), "{name}: {report:#}");
+}
+
+/// Every run was completed in one of the seconds.
+fn completed(report: &Value) {
+    let seconds = report["per_second"].as_array().unwrap().iter();
+    let sum: u64 = seconds.map(|count| count.as_u64().unwrap()).sum();
+    assert_eq!(json!(sum), report["count"], "{report:#}");
 }
 
 /// What Linux and a server with its usual extensions tell.
@@ -101,6 +109,9 @@ fn two_worker_processes_drain_two_private_shards() {
     assert_eq!((&report["shards"], &report["workers"]), (&json!(2), &json!(2)));
     positive(&report, &["rate", "rate_overall"]);
     costs(&report);
+    completed(&report);
+    let share = report["worker_share_min"].as_f64().unwrap();
+    assert!((0.0..=1.0).contains(&share), "{report:#}");
     for name in ["start_ms", "enqueue_ms", "result_ms", "backlog_slope", "floor_rate", "ratio"] {
         assert!(report[name].is_null(), "{name}: {report:#}");
     }
@@ -108,14 +119,16 @@ fn two_worker_processes_drain_two_private_shards() {
 
 #[test]
 fn a_steady_load_is_run_by_two_worker_processes_as_it_comes() {
-    let report =
-        report("steady --dev-shards 2 --workers 2 --rate 400 --seconds 2 --callers 16 --json");
+    let report = report(
+        "steady --dev-shards 2 --workers 2 --rate 400 --seconds 2 --callers 16 --old-snapshot --json",
+    );
     assert_eq!((&report["scenario"], &report["count"]), (&json!("steady"), &json!(800)));
     positive(&report, &["rate", "rate_overall"]);
     costs(&report);
     quantiles(&report, "start_ms");
     quantiles(&report, "enqueue_ms");
     assert!(report["backlog_slope"].is_f64(), "{report:#}");
+    completed(&report);
 }
 
 #[test]
@@ -130,6 +143,7 @@ fn steps_in_this_process_have_results_and_people_see_what_cost_most() {
     }
     let unused = text.lines().find(|line| line.starts_with("indexes that nothing read: "));
     assert!(unused.unwrap().contains("waiting_run_id"), "{text}");
+    assert!(!text.contains("of the mean") && !text.contains("in a second"), "{text}");
     let costs = text.contains("Store::write, first try") || text.contains("no pg_stat_statements");
     assert!(costs, "{text}");
 }

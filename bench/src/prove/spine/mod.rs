@@ -15,17 +15,25 @@ mod poison;
 mod replies;
 mod simulation;
 
-use super::list::{Scene, Shown};
+use std::time::Duration;
 
-/// The name of the list.
-pub(super) const NAME: &str = "spine";
-/// Its points.
-pub(super) const POINTS: [u32; 9] = [1, 2, 3, 4, 5, 6, 7, 8, 9];
-/// Those that build other programs first.
-pub(super) const BUILDING: [u32; 2] = [8, 9];
+use super::list::{List, Scene, Shown};
+
+/// The list.
+pub(super) const LIST: List = List {
+    name: "spine",
+    points: 9,
+    limit: |point| if BUILDING.contains(&point) { BUILD_LIMIT } else { POINT_LIMIT },
+    refusal: |_| None,
+    show: |point, scene| Box::pin(show(point, scene)),
+};
+const POINT_LIMIT: Duration = Duration::from_secs(240);
+/// The points that build other programs first.
+const BUILDING: [u32; 2] = [8, 9];
+const BUILD_LIMIT: Duration = Duration::from_secs(3_600);
 
 /// Runs one point.
-pub(super) async fn show(point: u32, scene: &Scene) -> anyhow::Result<Shown> {
+async fn show(point: u32, scene: &Scene) -> anyhow::Result<Shown> {
     match point {
         1 => Box::pin(losses(scene)).await,
         2 => Box::pin(stale(scene)).await,

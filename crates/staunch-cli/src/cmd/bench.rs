@@ -42,6 +42,12 @@ fn show(report: &Report) {
     if let Some(slope) = report.backlog_slope {
         output::line(format_args!("backlog: {slope:+.1} runs per second"));
     }
+    if let Some((fewest, most)) = whole_seconds(report) {
+        output::line(format_args!("completed in a second: {fewest} to {most}"));
+    }
+    if let Some(share) = report.worker_share_min {
+        output::line(format_args!("fewest completions of a worker: {share:.2} of the mean"));
+    }
     output::line(format_args!("lost {}, duplicated {}", report.lost, report.duplicated));
     if let Some(refusal) = &report.refusal {
         output::line(format_args!("refused {}, the first: {refusal}", report.refused));
@@ -64,6 +70,12 @@ fn show(report: &Report) {
         output::line(format_args!("floor: {floor:.0}/s; {ratio:.2} of it"));
     }
     audit(&report.audit);
+}
+
+/// The fewest and the most completions in a second, without the last one, which may be shorter.
+fn whole_seconds(report: &Report) -> Option<(u64, u64)> {
+    let (_, whole) = report.per_second.as_ref()?.split_last()?;
+    whole.iter().min().copied().zip(whole.iter().max().copied())
 }
 
 fn quantiles(name: &str, quantiles: Option<Quantiles>) {

@@ -1,0 +1,20 @@
+//! Point 7: three-step workflows, started directly by callers that wait for the result. However many
+//! they are, they are measured by the floor of 64.
+
+use super::proof::Proof;
+use crate::prove::list::{Scene, Shown};
+
+/// Callers, the ratio to reach, and how many workflows there are: all, and to see that it works.
+const CALLERS: [(u64, f64, u64, u64); 2] =
+    [(64, 0.63, 60_000, 6_000), (512, 1.75, 160_000, 16_000)];
+
+pub(super) async fn show(scene: &Scene) -> anyhow::Result<Shown> {
+    let mut proof = Proof::begin(scene);
+    for (callers, ratio, count, quick_count) in CALLERS {
+        let count = proof.size(count, quick_count);
+        let words = format!("steps --dev-shards 1 --callers {callers} --count {count} --floor");
+        let reports = proof.measure_all(&words).await?;
+        proof.at_least(&format!("{callers} at once "), ratio, reports)?;
+    }
+    proof.shown()
+}
