@@ -1,18 +1,19 @@
 //! Printing: tables for people, one JSON value for programs.
 
+use std::io::Write as _;
+
 use comfy_table::{ContentArrangement, Table, presets};
 use serde_json::{Value, json};
 
 /// Prints one JSON value.
-#[expect(clippy::print_stdout, reason = "this is the command's output")]
 pub(crate) fn value(value: &Value) {
-    println!("{value:#}");
+    line(format_args!("{value:#}"));
 }
 
 /// Prints a line for people.
-#[expect(clippy::print_stdout, reason = "this is the command's output")]
 pub(crate) fn line(text: impl std::fmt::Display) {
-    println!("{text}");
+    // Who stops reading, as `head` does, has what it wanted.
+    let _ = writeln!(std::io::stdout(), "{text}");
 }
 
 /// Prints a table for people.

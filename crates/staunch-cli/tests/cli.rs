@@ -80,6 +80,16 @@ async fn a_run_is_started_listed_shown_and_cancelled_from_the_command_line() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn output_that_nobody_reads_is_no_failure() {
+    let cli = Cli::new(1).await;
+    let (reader, writer) = std::io::pipe().unwrap();
+    drop(reader);
+    let mut unread = command();
+    let output = unread.args(["--shards", &cli.urls, "migrate"]).stdout(writer).output().unwrap();
+    assert!(output.status.success() && output.stderr.is_empty(), "{output:?}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn bad_input_is_a_clear_error_and_a_failing_exit_code() {
     let cli = Cli::new(1).await;
     let unmigrated = cli.run(&["shards"]);
